@@ -1,23 +1,36 @@
 //! The command-line arguments.
 
+mod account;
+mod executions;
 mod limits;
 mod run;
 mod serve;
+mod sessions;
 mod user;
+mod work;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use headwater_protocol::units::{parse_bytes, parse_duration};
-use headwater_protocol::{SandboxKind, Stream};
+use headwater_protocol::units::parse_duration;
+use headwater_protocol::{Network, SandboxKind, Stream};
 
+pub use self::account::{
+    AuditArgs, CompletionArgs, ContextAction, ContextArgs, LanguagesArgs, LoginArgs, LogoutArgs, ManArgs,
+    OpenArgs, UsageArgs, VersionArgs,
+};
+pub use self::executions::{AttachArgs, ForgetArgs, KillArgs, LogsArgs, PruneArgs, PsArgs};
 pub use self::limits::{LimitArgs, millis};
-pub use self::run::{RunArgs, StdinArg, Variable};
-pub use self::serve::{ConfigArgs, ServeArgs, ShowConfigArgs, TokenAction, TokenArgs};
+pub use self::run::{ExecArgs, ProgramArgs, RunArgs, StdinArg, Variable};
+pub use self::serve::{ConfigArgs, RoleArg, ServeArgs, ShowConfigArgs, TokenAction, TokenArgs};
+pub use self::sessions::{CreateArgs, EndArgs, ListArgs, SessionsAction, SessionsArgs};
 pub use self::user::{UserAction, UserArgs};
+pub use self::work::{
+    AccessArg, CopyArgs, ForkArgs, HibernateArgs, PackagesArgs, ShareAction, ShareArgs, ShellArgs,
+    SnapshotAction, SnapshotArgs, StatsArgs, WaitArgs,
+};
 use crate::error::CommandError;
-use crate::signals;
 
 /// Runs code in isolated sessions and streams its output
 #[derive(Debug, Parser)]
@@ -43,6 +56,9 @@ pub struct ServerArgs {
     /// API token for the server [default: for a server on this machine, the token in its data folder]
     #[arg(long, global = true, value_name = "TOKEN", env = "HEADWATER_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
+    /// Use the server of this stored context (`headwater login`); `local` is the worker on this machine
+    #[arg(long, global = true, value_name = "NAME", env = "HEADWATER_CONTEXT")]
+    pub context: Option<String>,
 }
 
 /// The subcommands.
@@ -50,20 +66,54 @@ pub struct ServerArgs {
 pub enum Command {
     /// Run a program, a shell command or source code, and stream its output
     Run(Box<RunArgs>),
+    /// Run something in a session: short for `run --session SESSION`
+    Exec(Box<ExecArgs>),
+    /// Open a shell in a session, or rejoin it; Ctrl+P Ctrl+Q leaves it running
+    Shell(ShellArgs),
     /// List, show, create and end sessions
     Sessions(SessionsArgs),
     /// List executions
     Ps(PsArgs),
     /// Show the output of an execution, from any position
     Logs(LogsArgs),
-    /// Follow an execution and type into it; Ctrl+P Ctrl+Q detaches and leaves it running
+    /// Follow an execution and type into it; Ctrl+P Ctrl+Q leaves it running
     Attach(AttachArgs),
+    /// Wait until executions have ended, and print their exit codes
+    Wait(WaitArgs),
     /// End executions, or send them a signal
     Kill(KillArgs),
     /// Delete the logs of ended executions
     Forget(ForgetArgs),
     /// Delete logs of ended executions by the `[retention]` rules, by age or by number
     Prune(PruneArgs),
+    /// Copy files and folders to and from a session
+    Cp(CopyArgs),
+    /// Show the CPU time, memory, processes and disk space of sessions
+    Stats(StatsArgs),
+    /// Create, list, restore and remove snapshots of a workspace
+    Snapshot(SnapshotArgs),
+    /// Create a session with a copy of the workspace of another
+    Fork(ForkArgs),
+    /// End the programs of sessions and keep their workspaces; the next use resumes them
+    Hibernate(HibernateArgs),
+    /// Create, list and revoke links to a session, for people without an account
+    Share(ShareArgs),
+    /// List the languages, and which package provides those that are missing
+    Languages(LanguagesArgs),
+    /// List the packages that are installed in a session
+    Packages(PackagesArgs),
+    /// Show your quota and what you use of it
+    Usage(UsageArgs),
+    /// Show recorded actions, newest first
+    Audit(AuditArgs),
+    /// Open the server in a browser, signed in
+    Open(OpenArgs),
+    /// Sign in to a server and store it as the current context
+    Login(LoginArgs),
+    /// Forget a stored context, and revoke the token that `login` created
+    Logout(LogoutArgs),
+    /// List the stored contexts, and select the one that commands use
+    Context(ContextArgs),
     /// Serve the HTTP API, by default on 127.0.0.1:8080
     Serve(ServeArgs),
     /// Create, list and revoke API tokens
@@ -78,200 +128,31 @@ pub enum Command {
     Stop(StopArgs),
     /// Check what this host can isolate, and how to fix what it cannot
     Doctor(DoctorArgs),
+    /// Print the completions for a shell: `source <(headwater completion bash)`
+    Completion(CompletionArgs),
+    /// Print the manual, or write the pages of all commands into a folder
+    Man(ManArgs),
+    /// Print the version of this program and of the server or worker it uses
+    Version(VersionArgs),
 }
 
-/// `headwater sessions`.
-#[derive(Debug, Args)]
-pub struct SessionsArgs {
-    /// The action; `list` if absent.
-    #[command(subcommand)]
-    pub action: Option<SessionsAction>,
-    /// The flags of `list`.
-    #[command(flatten)]
-    pub list: ListArgs,
-}
+impl Command {
+    /// The name of a command that always acts on this machine, and never on a server.
+    pub const fn only_on_this_machine(&self) -> Option<&'static str> {
+        match self {
+            Self::Serve(_) => Some("serve"),
+            Self::Config(_) => Some("config"),
+            Self::Worker(_) => Some("worker"),
+            Self::Stop(_) => Some("stop"),
+            Self::Doctor(_) => Some("doctor"),
+            _ => None,
+        }
+    }
 
-/// `headwater sessions list`, and `headwater sessions` alone.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
-pub struct ListArgs {
-    /// Include those that have ended
-    #[arg(long, short)]
-    pub all: bool,
-    /// Print one JSON object per line
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Actions on sessions.
-#[derive(Debug, Subcommand)]
-pub enum SessionsAction {
-    /// List sessions (the default)
-    List(ListArgs),
-    /// Create a session and print its id
-    Create(Box<CreateArgs>),
-    /// Show one session
-    Show {
-        /// Session id, unique id prefix, or name
-        session: String,
-        /// Print a JSON object
-        #[arg(long)]
-        json: bool,
-    },
-    /// End sessions and delete their workspaces, snapshots, executions and logs
-    End(EndArgs),
-}
-
-/// `headwater sessions end`.
-#[derive(Debug, Args)]
-pub struct EndArgs {
-    /// Session ids, unique id prefixes, or names
-    #[arg(required = true)]
-    pub sessions: Vec<String>,
-    /// Keep the executions and their logs; workspaces and snapshots are still deleted
-    #[arg(long)]
-    pub keep_logs: bool,
-    /// Do not ask for confirmation
-    #[arg(long, short)]
-    pub yes: bool,
-    /// The flag of earlier versions for deleting the logs: implies `--yes`
-    #[arg(long, hide = true, conflicts_with = "keep_logs")]
-    pub forget: bool,
-}
-
-/// `headwater sessions create`.
-#[derive(Debug, Args)]
-pub struct CreateArgs {
-    /// A name, which other commands accept in place of the id; unique among sessions that have not ended
-    #[arg(long)]
-    pub name: Option<String>,
-    /// Environment variable for every execution in the session; without `=VALUE`, its current value here
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<Variable>,
-    /// End the session and delete its workspace after this long without an execution
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub idle_timeout: Option<Duration>,
-    /// Wall-clock limit of each execution in the session
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub timeout: Option<Duration>,
-    /// The limits of the session.
-    #[command(flatten)]
-    pub limits: LimitArgs,
-    /// Require this sandbox; refused if the running worker uses the other one
-    #[arg(long, value_name = "KIND")]
-    pub sandbox: Option<SandboxArg>,
-    /// Print a JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `headwater ps`.
-#[derive(Debug, Args)]
-pub struct PsArgs {
-    /// Include those that have ended
-    #[arg(long, short)]
-    pub all: bool,
-    /// Only executions of this session
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<String>,
-    /// List the processes of each execution as well
-    #[arg(long)]
-    pub processes: bool,
-    /// Print one JSON object per line
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `headwater logs`.
-#[derive(Debug, Args)]
-pub struct LogsArgs {
-    /// Execution id, or a unique id prefix
-    pub execution: String,
-    /// Follow the output until the last writer has closed it
-    #[arg(long, short)]
-    pub follow: bool,
-    /// Only events after this sequence number
-    #[arg(long, value_name = "SEQ", default_value_t = 0)]
-    pub after: u64,
-    /// Only this stream; may be repeated
-    #[arg(long, value_name = "STREAM")]
-    pub stream: Vec<StreamArg>,
-    /// Only about the last SIZE bytes, such as `4Ki`
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    pub tail: Option<u64>,
-    /// Print each event as a JSON object on one line
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `headwater attach`.
-#[derive(Debug, Args)]
-pub struct AttachArgs {
-    /// Execution id, or a unique id prefix
-    pub execution: String,
-    /// Start after this sequence number, instead of 16 KiB before the end
-    #[arg(long, value_name = "SEQ")]
-    pub after: Option<u64>,
-    /// Follow the output without passing on input
-    #[arg(long)]
-    pub no_stdin: bool,
-    /// Print each event as a JSON object on one line
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `headwater kill`.
-#[derive(Debug, Args)]
-pub struct KillArgs {
-    /// Execution ids, or unique id prefixes
-    #[arg(required = true)]
-    pub executions: Vec<String>,
-    /// Send this signal (`TERM`, `9`, ...) instead of ending the whole process tree
-    #[arg(long, short, value_parser = signals::parse, allow_hyphen_values = true)]
-    pub signal: Option<i32>,
-    /// Send the signal to every process of the execution, not only to its process group
-    #[arg(long, requires = "signal")]
-    pub tree: bool,
-    /// Send SIGKILL at once, without a grace period
-    #[arg(long, conflicts_with = "signal")]
-    pub now: bool,
-}
-
-/// `headwater forget`.
-#[derive(Debug, Args)]
-pub struct ForgetArgs {
-    /// Execution ids, or unique id prefixes
-    #[arg(required = true)]
-    pub executions: Vec<String>,
-}
-
-/// `headwater prune`.
-#[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools)] // each is a flag
-pub struct PruneArgs {
-    /// Delete logs of executions that ended longer ago than this (`7d`, `12h`)
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub older_than: Option<Duration>,
-    /// Keep only the newest N logs
-    #[arg(long, value_name = "N")]
-    pub keep: Option<u64>,
-    /// Delete the logs of all ended executions
-    #[arg(long, conflicts_with_all = ["older_than", "keep"])]
-    pub all_logs: bool,
-    /// Only executions of this session
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<String>,
-    /// Only executions of this owner
-    #[arg(long, value_name = "OWNER")]
-    pub owner: Option<String>,
-    /// Show what would be deleted, and delete nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Do not ask for confirmation
-    #[arg(long, short)]
-    pub yes: bool,
-    /// Print a JSON object
-    #[arg(long)]
-    pub json: bool,
+    /// Whether the exit code is that of a program, so that failures of headwater itself need another one.
+    pub const fn runs_a_program(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Exec(_) | Self::Attach(_) | Self::Shell(_))
+    }
 }
 
 /// `headwater worker`.
@@ -333,6 +214,27 @@ impl From<SandboxArg> for SandboxKind {
         match arg {
             SandboxArg::Full => Self::Full,
             SandboxArg::None => Self::None,
+        }
+    }
+}
+
+/// The network access of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NetworkArg {
+    /// Loopback only
+    None,
+    /// The package registries that the operator has configured
+    Packages,
+    /// Everything that the host can reach, if the operator allows it
+    Full,
+}
+
+impl From<NetworkArg> for Network {
+    fn from(arg: NetworkArg) -> Self {
+        match arg {
+            NetworkArg::None => Self::None,
+            NetworkArg::Packages => Self::Packages,
+            NetworkArg::Full => Self::Full,
         }
     }
 }

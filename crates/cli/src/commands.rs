@@ -1,17 +1,32 @@
 //! The subcommands, one file each.
 
+pub mod about;
 pub mod attach;
+pub mod audit;
 pub mod config;
+pub mod cp;
 pub mod doctor;
 pub mod forget;
+pub mod fork;
+pub mod hibernate;
 pub mod kill;
+pub mod languages;
+pub mod login;
 pub mod logs;
+pub mod open;
+pub mod packages;
 pub mod prune;
 pub mod ps;
 pub mod run;
 pub mod serve;
 pub mod sessions;
+pub mod share;
+pub mod shell;
+pub mod snapshot;
+pub mod stats;
 pub mod stop;
 pub mod token;
+pub mod usage;
 pub mod user;
+pub mod wait;
 pub mod worker;

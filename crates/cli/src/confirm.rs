@@ -1,10 +1,11 @@
 //! Confirmation before data is deleted.
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 
 use rustix::termios::isatty;
 
 use crate::error::{CommandError, ErrorKind};
+use crate::output::print_prompt;
 
 /// Returns if the user confirms at the terminal, or has passed `--yes`. Without a terminal it is an error.
 pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
@@ -14,8 +15,7 @@ pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
     if !isatty(rustix::stdio::stdin()) || !isatty(rustix::stdio::stderr()) {
         return Err(cannot_ask(what));
     }
-    eprint!("{what}. Continue? [y/N] ");
-    let _ = std::io::stderr().flush(); // if this fails, the user sees no question and does not confirm it
+    print_prompt(&format!("{what}. Continue? [y/N] "));
     let mut answer = String::new();
     std::io::stdin()
         .lock()

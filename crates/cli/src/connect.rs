@@ -10,6 +10,7 @@ use headwater_worker::config::socket_path;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
+use crate::commands::serve::supervisor;
 use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
 use crate::server::Server;
@@ -60,6 +61,31 @@ impl Place {
             None => Ok(Engine::Local(self.existing().await?)),
             Some(server) => self.at(server).await,
         }
+    }
+
+    /// A client of the server that the command names, or else of the server of the data folder, if it is running.
+    pub fn api(&self) -> Result<headwater_client::Client, CommandError> {
+        match &self.server {
+            Some(server) => server.client(),
+            None => self.own_server()?.client(),
+        }
+    }
+
+    /// The running server of the data folder.
+    pub fn own_server(&self) -> Result<Server, CommandError> {
+        let announced = std::fs::read(self.data.join("server.json")).ok();
+        let announced = announced.and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+        let address = announced.as_ref().and_then(|file| file["address"].as_str());
+        match address.filter(|_| supervisor::running(&self.data).is_some()) {
+            Some(address) => Server::at(format!("http://{address}"), None, &self.data),
+            None => Err(self.no_server()),
+        }
+    }
+
+    fn no_server(&self) -> CommandError {
+        let message = format!("no server is running for the data folder `{}`", self.data.display());
+        CommandError::new(ErrorKind::NoWorker, message)
+            .hint("this command needs a server: `--server URL` names one, `headwater serve` starts one")
     }
 
     async fn at(&self, server: &Server) -> Result<Engine, CommandError> {
@@ -215,6 +241,7 @@ mod tests {
             &[
                 place.not_ours(),
                 place.no_folder(),
+                place.no_server(),
                 place.check(SandboxKind::None).unwrap_err(),
                 long.socket().unwrap_err(),
             ],

@@ -3,12 +3,15 @@
 //! Both return the types of the API. Idempotent calls are retried over a restart of the worker or the server.
 
 mod events;
+mod files;
+mod languages;
 mod run;
+mod sessions;
 mod stdin;
 
 use std::time::Duration;
 
-use headwater_client::{ClientError, ExecutionFilter, IdempotencyKey, SessionFilter};
+use headwater_client::{ClientError, ExecutionFilter, IdempotencyKey, Method, SessionFilter};
 use headwater_contract::{Client as Worker, FollowOptions, v1};
 use headwater_protocol::api::{
     ExecutionBody, ExecutionStateName, PageBody, PruneBody, PruneRequest, SessionBody, SessionRequest,
@@ -17,8 +20,12 @@ use headwater_protocol::api::{
 use headwater_protocol::units::parse_duration;
 use headwater_protocol::{ExecutionId, Process, SessionId, SessionSpec, Stdin, TtySize};
 
+use serde_json::Value;
+
 pub use self::events::Events;
+pub use self::files::{ByteSource, Entry};
 pub use self::run::{Run, Target};
+pub use self::sessions::SessionUse;
 pub use self::stdin::Typing;
 use crate::error::CommandError;
 
@@ -259,6 +266,21 @@ impl Engine {
             }
         }
     }
+}
+
+/// Reads all pages of a list of a server that has no typed method.
+pub async fn pages_of(
+    server: &headwater_client::Client,
+    path: &str,
+    query: &[(&str, String)],
+) -> Result<Vec<Value>> {
+    let page = async |cursor: Option<String>| {
+        let mut query = query.to_vec();
+        query.extend(cursor.map(|cursor| ("cursor", cursor)));
+        let page = server.call(Method::GET, path, &query, None).await?;
+        serde_json::from_value(page).map_err(|error| ClientError::Malformed(error.to_string()))
+    };
+    pages(page).await
 }
 
 /// Reads all pages of a list.

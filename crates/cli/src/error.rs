@@ -7,10 +7,14 @@ use headwater_contract::{ContractError, FaultKind};
 
 use crate::escape::message;
 use crate::exit;
+use crate::output::print_prompt;
 use crate::style::Style;
 
 /// The server's error code for a lossless reader that read nothing for too long.
 const TOO_SLOW: &str = "reader_too_slow";
+
+/// The server's error code for a prefix of several ids.
+const AMBIGUOUS: &str = "ambiguous_id";
 
 /// The kind of a failure, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +89,7 @@ impl CommandError {
         if self.kind == ErrorKind::ReaderGone {
             return;
         }
-        eprint!("{}", self.text(Style::of_stderr()));
+        print_prompt(&self.text(Style::of_stderr()));
     }
 
     /// The error and its hints, a line each.
@@ -151,6 +155,7 @@ impl From<ClientError> for CommandError {
 fn refused(error: ApiError) -> CommandError {
     let kind = match error.status {
         _ if error.code == TOO_SLOW => ErrorKind::OutputMissing,
+        _ if error.code == AMBIGUOUS => ErrorKind::NotFound,
         400 | 405 | 413 | 415 | 422 => ErrorKind::Usage,
         404 | 410 => ErrorKind::NotFound,
         500 => ErrorKind::Internal,

@@ -2,6 +2,7 @@
 
 use headwater_protocol::{ExitDetail, Reason, Verdict};
 
+use crate::error::ErrorKind;
 use crate::escape::printable;
 use crate::{humanize, signals};
 
@@ -14,11 +15,22 @@ pub const READER_GONE: u8 = 141;
 /// Cancelled, for example with Ctrl+C.
 pub const CANCELLED: u8 = 130;
 
-const TIMED_OUT: u8 = 124;
+/// A time limit was exceeded.
+pub const TIMED_OUT: u8 = 124;
 const NOT_EXECUTABLE: u8 = 126;
 /// The program does not exist.
 pub const NOT_FOUND: u8 = 127;
 const OUT_OF_MEMORY: u8 = 137;
+
+/// The exit code of a command that failed. For a command whose exit code is that of a program it is [`OWN_FAILURE`],
+/// except for missing output.
+pub const fn of_failure(kind: ErrorKind, runs_a_program: bool) -> u8 {
+    match kind {
+        ErrorKind::OutputMissing => OUTPUT_MISSING,
+        _ if runs_a_program => OWN_FAILURE,
+        kind => kind.exit_code(),
+    }
+}
 
 /// The exit code of `headwater run`.
 pub fn code(verdict: &Verdict) -> u8 {
@@ -106,6 +118,41 @@ mod tests {
             let verdict = verdict(reason, exit, signal, detail);
             assert_eq!(code(&verdict), expected, "{verdict:?}");
         }
+    }
+
+    /// The rows of the table in `docs/cli.md`: codes, and the commands that use them.
+    fn documented() -> Vec<(String, String)> {
+        let text = include_str!("../../../docs/cli.md");
+        let table = text.split("<!-- exit codes").nth(1).unwrap();
+        let rows = table.lines().filter(|line| line.starts_with("| ")).skip(2);
+        let cell = |line: &str, at| line.split('|').nth(at).unwrap_or_default().trim().to_owned();
+        rows.map(|line| (cell(line, 1), cell(line, 2))).collect()
+    }
+
+    #[test]
+    fn the_documented_exit_codes_are_those_of_the_code() {
+        let kinds = [
+            ErrorKind::Usage,
+            ErrorKind::NotFound,
+            ErrorKind::Refused,
+            ErrorKind::NoWorker,
+            ErrorKind::Internal,
+            ErrorKind::OutputMissing,
+            ErrorKind::ReaderGone,
+        ];
+        let mut codes: Vec<u8> =
+            kinds.into_iter().flat_map(|kind| [of_failure(kind, false), of_failure(kind, true)]).collect();
+        codes.extend(Reason::ALL.map(|reason| code(&verdict(reason, Some(0), None, None))));
+        codes.extend([NOT_EXECUTABLE, NOT_FOUND, READER_GONE, crate::start::ALREADY_RUNNING]);
+        codes.sort_unstable();
+        codes.dedup();
+        let documented = documented();
+        let numbers: Vec<u8> = documented.iter().filter_map(|(code, _)| code.parse().ok()).collect();
+        assert_eq!(numbers, codes);
+        assert!(documented.iter().any(|(code, _)| code == "128+N"));
+        let programs =
+            documented.iter().filter(|(code, _)| ["125", "126", "127", "130"].contains(&code.as_str()));
+        assert!(programs.into_iter().all(|(_, commands)| commands == "`run`, `exec`, `attach`, `shell`"));
     }
 
     #[test]

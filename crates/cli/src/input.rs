@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::error::CommandError;
 use crate::output::wait;
+use crate::terminal::DETACH_KEYS;
 
 /// Bytes per read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -24,15 +25,35 @@ pub type Input = mpsc::Receiver<Bytes>;
 
 /// Our standard input, read by a thread that lives until the process exits, since a blocked read cannot be interrupted.
 pub fn own() -> Input {
-    read_in_thread(move |buffer| {
-        loop {
-            match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut *buffer)) {
-                // Another process that shares the descriptor has made it non-blocking.
-                Err(Errno::AGAIN) => wait(rustix::stdio::stdin(), PollFlags::IN)?,
-                read => return Ok(read?),
+    read_in_thread(read_own)
+}
+
+fn read_own(buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut *buffer)) {
+            // Another process that shares the descriptor has made it non-blocking.
+            Err(Errno::AGAIN) => wait(rustix::stdio::stdin(), PollFlags::IN)?,
+            read => return Ok(read?),
+        }
+    }
+}
+
+/// The keys typed at our terminal. An empty chunk is Ctrl+D at the start of a line: the end of the program's input, but
+/// not of the keys.
+pub fn keys() -> Input {
+    let mut ends = 0;
+    let (sender, receiver) = mpsc::channel(QUEUE);
+    thread::spawn(move || {
+        let mut buffer = vec![0; CHUNK_BYTES];
+        while let Ok(count) = read_own(&mut buffer) {
+            // A terminal that was closed ends again and again.
+            ends = if count == 0 { ends + 1 } else { 0 };
+            if ends > 1 || sender.blocking_send(Bytes::copy_from_slice(&buffer[..count])).is_err() {
+                break;
             }
         }
-    })
+    });
+    receiver
 }
 
 /// The contents of a file.
@@ -86,8 +107,8 @@ pub struct DetachKeys {
 }
 
 impl DetachKeys {
-    const FIRST: u8 = 0x10;
-    const SECOND: u8 = 0x11;
+    const FIRST: u8 = DETACH_KEYS[0];
+    const SECOND: u8 = DETACH_KEYS[1];
 
     /// Returns the keys for the program, and whether the user wants to detach.
     pub fn pass(&mut self, keys: &[u8]) -> (Vec<u8>, bool) {

@@ -13,6 +13,9 @@ use crate::input::{DetachKeys, Input};
 use crate::show::{Format, Gaps, Shown, show};
 use crate::{terminal, view};
 
+/// Chunks of keys that may wait for a program that does not read them, while the keys that detach still work.
+const TYPED_AHEAD: usize = 1024;
+
 /// The effect of Ctrl+C, unless it is a key for the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CtrlC {
@@ -35,6 +38,8 @@ pub struct Session {
     pub gaps: Gaps,
     /// Input to forward.
     pub input: Option<Input>,
+    /// Whether the input reaches the program, or is only watched for the keys that detach.
+    pub passes_input: bool,
     /// Whether Ctrl+P Ctrl+Q detaches.
     pub detach_keys: bool,
     /// Whether the program has a terminal, which follows the size of ours.
@@ -96,10 +101,12 @@ pub async fn follow(
     let (detach, mut detached) = mpsc::channel::<()>(1);
     if let Some(input) = session.input {
         let input = if session.detach_keys { with_detach_keys(input, detach.clone()) } else { input };
-        let (engine, id) = (session.engine.clone(), session.id);
-        let typing = if session.ctrl_c == CtrlC::Cancels { Typing::Alone } else { Typing::AmongOthers };
-        // It is not an error if the program closes its input, and the events report a lost worker.
-        tokio::task::spawn_local(async move { engine.feed(id, input, typing).await.is_ok() });
+        if session.passes_input {
+            let (engine, id) = (session.engine.clone(), session.id);
+            let typing = if session.ctrl_c == CtrlC::Cancels { Typing::Alone } else { Typing::AmongOthers };
+            // It is not an error if the program closes its input, and the events report a lost worker.
+            tokio::task::spawn_local(async move { engine.feed(id, input, typing).await.is_ok() });
+        }
     }
     let mut resized = listen(SignalKind::window_change())?;
     let mut handled = 0;
@@ -156,19 +163,25 @@ pub fn resize(engine: &Engine, id: ExecutionId) {
     tokio::task::spawn_local(async move { engine.resize(id, size).await.is_ok() });
 }
 
-fn with_detach_keys(mut input: Input, detach: mpsc::Sender<()>) -> Input {
-    let (sender, receiver) = mpsc::channel::<Bytes>(1);
+/// Passes keys on, except those that detach. An empty chunk ends the input of the program.
+fn with_detach_keys(mut keys: Input, detach: mpsc::Sender<()>) -> Input {
+    let (sender, receiver) = mpsc::channel::<Bytes>(TYPED_AHEAD);
     tokio::task::spawn_local(async move {
-        let mut keys = DetachKeys::default();
-        while let Some(chunk) = input.recv().await {
-            let (pass, wants_to_detach) = keys.pass(&chunk);
-            if !pass.is_empty() && sender.send(pass.into()).await.is_err() {
-                return;
-            }
+        let (mut watch, mut program) = (DetachKeys::default(), Some(sender));
+        while let Some(chunk) = keys.recv().await {
+            let (pass, wants_to_detach) = watch.pass(&chunk);
             if wants_to_detach {
                 let _ = detach.send(()).await; // fails only if we are detaching already
-                // Keep `sender` alive: detaching must not end the program's input.
+                // Keep `program` alive: detaching must not end the program's input.
                 std::future::pending::<()>().await;
+            }
+            if chunk.is_empty() {
+                program = None;
+            } else if let Some(sender) = &program
+                && !pass.is_empty()
+            {
+                // Fails if the program does not read any more; the keys are still watched.
+                let _ = sender.send(pass.into()).await;
             }
         }
     });

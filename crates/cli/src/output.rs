@@ -82,6 +82,21 @@ pub fn print_line(line: &str) -> Result<(), CommandError> {
     write_all(Target::Stdout, line.as_bytes()).map_err(|error| cannot_write(&error))
 }
 
+/// Writes bytes to standard output.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), CommandError> {
+    write_all(Target::Stdout, bytes).map_err(|error| cannot_write(&error))
+}
+
+/// Writes a line to standard error. A note that cannot be written is lost: nobody reads it.
+pub fn print_note(line: &str) {
+    let _ = write_all(Target::Stderr, format!("{line}\n").as_bytes());
+}
+
+/// Writes a question to standard error, without the end of a line.
+pub fn print_prompt(text: &str) {
+    let _ = write_all(Target::Stderr, text.as_bytes());
+}
+
 /// Writes a JSON value as one line.
 pub fn print_json(value: &Value) -> Result<(), CommandError> {
     print_line(&escape::json(value))

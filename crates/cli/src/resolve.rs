@@ -1,11 +1,17 @@
 //! Resolves an id, a unique id prefix or a session's name to a session or an execution.
 
-use headwater_protocol::api::{SessionBody, SessionStateName};
+use headwater_client::Method;
+use headwater_protocol::api::{SessionBody, SessionStateName, percent_encoded};
 use headwater_protocol::{ExecutionId, SessionId};
+use serde_json::Value;
 
 use crate::engine::{Engine, Which};
 use crate::error::{CommandError, ErrorKind};
 
+/// The hint if a session is not found.
+const LIST_SESSIONS: &str = "`headwater sessions list --all` lists them";
+/// The metadata key of a session's owner, which the gateway sets.
+const OWNER: &str = "headwater.owner";
 /// Candidates listed in an error.
 const MAX_CANDIDATES: usize = 5;
 
@@ -32,19 +38,47 @@ fn no_execution(error: NoSuch, text: &str) -> CommandError {
     }
 }
 
-/// Finds a session; a name refers only to a session that has not ended.
+/// Finds a session by its id, its name or a unique prefix of its id; a name refers only to a session that has not ended.
+/// A server finds it itself: names are unique among the sessions of an owner, and it knows whose they are.
 pub async fn session(engine: &Engine, text: &str) -> Result<SessionId, CommandError> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
-    pick_session(&engine.sessions(true).await?, text)
+    match engine {
+        Engine::Local(_) => pick_session(&engine.sessions(true).await?, text),
+        Engine::Remote(server) => {
+            if matches!(text, "" | "." | "..") {
+                return Err(NoSuch::None.of("session", text).hint(LIST_SESSIONS)); // not part of a URL
+            }
+            let path = &format!("v1/sessions/{}", segment(text));
+            let found = server
+                .retry_known_server(|server| async move { server.call(Method::GET, path, &[], None).await });
+            match found.await.map_err(CommandError::from) {
+                Ok(found) => parsed_id(&found),
+                Err(error) if error.kind == ErrorKind::NotFound && !error.message.contains("several") => {
+                    Err(NoSuch::None.of("session", text).hint(LIST_SESSIONS))
+                }
+                Err(error) => Err(error),
+            }
+        }
+    }
+}
+
+fn parsed_id(session: &Value) -> Result<SessionId, CommandError> {
+    let id = session["id"].as_str().and_then(|id| id.parse().ok());
+    id.ok_or_else(|| CommandError::internal("the server returned a session without an id"))
 }
 
 fn pick_session(all: &[SessionBody], text: &str) -> Result<SessionId, CommandError> {
     let named = |session: &&SessionBody| {
         session.name.as_deref() == Some(text) && session.state != SessionStateName::Ended
     };
-    let named: Vec<SessionId> = all.iter().filter(named).map(|session| session.id).collect();
+    let mut named: Vec<&SessionBody> = all.iter().filter(named).collect();
+    // The worker has the sessions of all owners; those of the local command line come first.
+    if named.iter().any(|session| is_local(session)) {
+        named.retain(|session| is_local(session));
+    }
+    let named: Vec<SessionId> = named.iter().map(|session| session.id).collect();
     let found = match named.as_slice() {
         [] => {
             let ids: Vec<SessionId> = all.iter().map(|session| session.id).collect();
@@ -53,7 +87,17 @@ fn pick_session(all: &[SessionBody], text: &str) -> Result<SessionId, CommandErr
         [one] => Ok(*one),
         many => Err(NoSuch::Many(many.iter().map(ToString::to_string).collect())),
     };
-    found.map_err(|error| error.of("session", text).hint("`headwater sessions list --all` lists them"))
+    found.map_err(|error| error.of("session", text).hint(LIST_SESSIONS))
+}
+
+/// Whether a session of the worker on this machine belongs to the local command line, and not to a user of a server.
+pub fn is_local(session: &SessionBody) -> bool {
+    !session.metadata.contains_key(OWNER)
+}
+
+/// A name or an id as one part of a path.
+pub fn segment(text: &str) -> String {
+    percent_encoded(text.as_bytes()).replace('/', "%2F")
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -20,6 +20,11 @@ pub fn object(body: &impl Serialize) -> Value {
     serde_json::to_value(body).unwrap_or_default()
 }
 
+/// A field of a JSON object as text; empty if it is not a text.
+pub fn field<'a>(object: &'a Value, name: &str) -> &'a str {
+    object[name].as_str().unwrap_or_default()
+}
+
 /// The verdict of an execution, if it has ended.
 pub fn verdict(execution: &ExecutionBody) -> Option<Verdict> {
     let exit = execution.exit.clone()?;

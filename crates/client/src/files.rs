@@ -162,7 +162,7 @@ impl Client {
         self.json(self.send(request)).await
     }
 
-    fn file_url(
+    pub(crate) fn file_url(
         &self,
         session: SessionId,
         rest: &str,

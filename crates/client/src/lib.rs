@@ -6,7 +6,9 @@
 //! `Retry-After`); [`Client::retry`] also repeats them over a restart.
 
 mod address;
+mod archives;
 mod attach;
+mod call;
 mod client;
 mod error;
 mod executions;
@@ -32,6 +34,7 @@ pub use files::{ListOptions, WriteAt, WriteIf};
 pub use follower::Follower;
 pub use options::{AttachOptions, FollowOptions};
 pub use output::{ByteRange, Output, OutputStream};
+pub use reqwest::{Body, Method};
 pub use sessions::SessionFilter;
 
 type Result<T> = std::result::Result<T, ClientError>;

@@ -123,6 +123,14 @@ pub enum ConfigError {
         /// A description of the error that names the setting.
         cause: String,
     },
+    /// An environment variable is not valid.
+    #[error("the environment variable `{name}` is not valid: {cause}")]
+    Variable {
+        /// The name of the variable.
+        name: &'static str,
+        /// A description of the error that names the setting.
+        cause: String,
+    },
     /// The address is not loopback, and `allow_remote` is not set.
     #[error(
         "`{0}` can be reached from other machines: set `--allow-remote` (or `allow_remote = true`) to allow \
@@ -216,8 +224,14 @@ impl Config {
     }
 
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
-        self.read(text, |name| std::env::var(name).ok())
-            .map_err(|cause| ConfigError::Nonsense { path: path.display().to_string(), cause })
+        let env = |name: &str| std::env::var(name).ok();
+        let before = self.clone();
+        self.read(text, env).map_err(|cause| {
+            match settings::culprit(env, |env| before.clone().read(text, env)) {
+                Some(name) => ConfigError::Variable { name, cause },
+                None => ConfigError::Nonsense { path: path.display().to_string(), cause },
+            }
+        })
     }
 
     fn read(&mut self, text: &str, env: impl Fn(&str) -> Option<String>) -> Result<(), String> {

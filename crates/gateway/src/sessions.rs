@@ -8,7 +8,7 @@ use std::sync::Arc;
 use headwater_contract::v1;
 use headwater_protocol::api::SessionPatch;
 use headwater_protocol::{Session, SessionId, SessionSpec, SessionState};
-use headwater_store::{Page, PageRequest, SessionFilter, SessionRow};
+use headwater_store::{Page, PageRequest, SessionFilter, SessionRow, StoreError};
 
 use crate::auth::{Identity, Need, authorise};
 use crate::bodies::{OWNER, check_metadata, session_by_row};
@@ -18,6 +18,7 @@ use crate::executions::recorder::is_missing;
 use crate::http::idempotency::RequestKey;
 use crate::http::paging::InParts;
 use crate::now_ms;
+use crate::sessions::by_name::name_taken;
 use crate::state::Gateway;
 use crate::worker::if_it_fits;
 
@@ -50,6 +51,7 @@ impl Gateway {
             return self.current_session(row).await;
         }
         self.quota.may_create_session(&who.owner).await?;
+        self.check_name_is_free(&who.owner, spec.name.as_deref(), claim.id).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
         self.create_in_worker(who, claim.id, &spec, request_key.key.is_some()).await
     }
@@ -64,12 +66,17 @@ impl Gateway {
         has_key: bool,
     ) -> Result<Session, ApiError> {
         let session = self.worker.create_session(id, spec).await?;
-        match self.store.put_session(&session_row(session.clone())).await {
+        match self.store.create_session(&session_row(session.clone())).await {
             Ok(true) => {
                 self.audit.record(who, "session.create", id.to_string(), String::new());
                 tracing::info!(session = %id, owner = who.owner, "session created");
             }
             Ok(false) => {}
+            // Another request took the name meanwhile.
+            Err(StoreError::NameTaken) => {
+                let _ = self.worker.end_session(id, true).await;
+                return Err(name_taken(spec.name.as_deref().unwrap_or_default()));
+            }
             Err(error) => {
                 // Without a key nobody could find it. With a key the next attempt finds it, or an earlier attempt has
                 // created it and the owner already uses it.
@@ -199,18 +206,46 @@ impl Gateway {
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.background
             .detached(async move {
+                let before = gateway.claim_name(id, request.name.as_deref()).await?;
                 let session = match gateway.worker.update_session(request).await {
-                    Err(error) if is_missing(&error) => {
-                        let message = format!("the session `{id}` has ended");
-                        return Err(ApiError::conflict(message, "create another session"));
+                    Err(error) => {
+                        if let Some(before) = before {
+                            gateway.store.rename_session(id, before.as_deref()).await?;
+                        }
+                        if is_missing(&error) {
+                            let message = format!("the session `{id}` has ended");
+                            return Err(ApiError::conflict(message, "create another session"));
+                        }
+                        return Err(error.into());
                     }
-                    answer => answer?,
+                    Ok(session) => session,
                 };
                 gateway.store.update_session(id, &session.spec).await?;
                 gateway.audit.record(&who, "session.patch", id.to_string(), String::new());
                 Ok(session)
             })
             .await
+    }
+
+    /// Gives a session a new name in the store, before the worker does, so that no other session can take it. Returns the
+    /// name before, if it changed.
+    async fn claim_name(
+        &self,
+        id: SessionId,
+        name: Option<&str>,
+    ) -> Result<Option<Option<String>>, ApiError> {
+        let (Some(name), Some(row)) = (name.filter(|name| !name.is_empty()), self.store.session(id).await?)
+        else {
+            return Ok(None);
+        };
+        if row.spec.name.as_deref() == Some(name) {
+            return Ok(None);
+        }
+        self.check_name_is_free(&row.owner, Some(name), id).await?;
+        match self.store.rename_session(id, Some(name)).await {
+            Err(StoreError::NameTaken) => Err(name_taken(name)),
+            answer => Ok(answer?.then_some(row.spec.name)),
+        }
     }
 
     /// Ends what runs in a session and keeps its workspace.

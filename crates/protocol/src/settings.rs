@@ -80,6 +80,19 @@ pub fn read<T: DeserializeOwned>(text: &str, lookup: impl Fn(&str) -> Option<Str
     table.try_into().map_err(|error| format!("{error} (with {} from the environment)", names.join(", ")))
 }
 
+/// The variable that makes a configuration invalid; `None` if it is invalid without the environment.
+pub fn culprit<T, E>(
+    lookup: impl Fn(&str) -> Option<String>,
+    read: impl Fn(&dyn Fn(&str) -> Option<String>) -> Result<T, E>,
+) -> Option<&'static str> {
+    read(&|_| None).ok()?;
+    let alone = |only: &'static str| {
+        let value = lookup(only);
+        read(&|name| value.clone().filter(|_| name == only)).is_err()
+    };
+    VARIABLES.iter().map(|variable| variable.name).find(|name| alone(name))
+}
+
 impl Kind {
     fn value(self, key: &str, text: &str) -> Result<Value, String> {
         let one = |text: String| Value::Array(vec![Value::String(text)]);
@@ -173,6 +186,24 @@ mod tests {
         assert_eq!(table["server"]["build_path"].as_str(), Some("/workspace/build"));
         assert_eq!(table["terminals"]["buffer"].as_str(), Some("1MB"));
         assert_eq!(table["server"]["binary_max_runtime"].as_str(), Some("300s"));
+    }
+
+    #[test]
+    fn the_variable_that_makes_a_configuration_invalid_is_found() {
+        let lookup = |name: &str| match name {
+            "SESSION_MAX_MEMORY" => Some("lots".to_owned()),
+            "SESSION_MAX_CPU" => Some("2".to_owned()),
+            _ => None,
+        };
+        let check = |text: &'static str| {
+            move |lookup: &dyn Fn(&str) -> Option<String>| {
+                let table: Table = read(text, lookup)?;
+                let memory = table.get("limits").and_then(|limits| limits.get("memory")?.as_str());
+                if memory == Some("lots") { Err("not a size".to_owned()) } else { Ok(()) }
+            }
+        };
+        assert_eq!(culprit(lookup, check("")), Some("SESSION_MAX_MEMORY"));
+        assert_eq!(culprit(lookup, check("pool = = 1")), None, "the file is invalid by itself");
     }
 
     #[test]

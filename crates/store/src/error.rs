@@ -46,6 +46,9 @@ pub enum StoreError {
         /// The rule that it breaks.
         message: String,
     },
+    /// Another session of the owner that has not ended has this name.
+    #[error("another session of its owner has this name")]
+    NameTaken,
     /// The store is closed.
     #[error("the store is closed: the gateway is shutting down")]
     Closed,

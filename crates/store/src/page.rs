@@ -44,6 +44,8 @@ pub struct SessionFilter {
     pub owner: Option<String>,
     /// Only sessions with exactly this name.
     pub name: Option<String>,
+    /// Only sessions whose ids begin with this text, which has only characters of an id.
+    pub id_prefix: Option<String>,
     /// Whether they have ended.
     pub ended: Option<bool>,
     /// A member that is not the owner.

@@ -18,8 +18,20 @@ use crate::{
 /// the order of the calls. A write is completed even if its caller goes away after it was queued.
 #[async_trait]
 pub trait Store: Users + Shares + Tickets + Send + Sync + Debug {
-    /// Adds a session. Returns false and changes nothing if the id exists.
+    /// Adds a session. Returns false and changes nothing if the id exists. If another session of its owner has its name, it
+    /// is added all the same, and is not found by the name.
     async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError>;
+
+    /// The same for a session that must be found by its name: [`StoreError::NameTaken`] if another session of its owner
+    /// that has not ended has it.
+    async fn create_session(&self, row: &SessionRow) -> Result<bool, StoreError>;
+
+    /// Gives a session another name, or none. Returns false if it does not exist, and [`StoreError::NameTaken`] if another
+    /// session of its owner that has not ended has the name.
+    async fn rename_session(&self, id: SessionId, name: Option<&str>) -> Result<bool, StoreError>;
+
+    /// The session of this owner that has not ended and is found by this name.
+    async fn session_by_name(&self, owner: &str, name: &str) -> Result<Option<SessionRow>, StoreError>;
 
     /// The session with this id.
     async fn session(&self, id: SessionId) -> Result<Option<SessionRow>, StoreError>;

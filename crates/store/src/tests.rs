@@ -58,6 +58,8 @@ on_sqlite! {
         pages_of_sessions_of_one_millisecond_hold_each_once
         an_update_replaces_the_spec_and_the_name_it_is_found_by
         a_session_ends_once
+        a_name_is_unique_among_the_live_sessions_of_an_owner
+        sessions_are_found_by_a_prefix_of_their_ids
         a_removed_session_takes_its_executions_and_keys_along_and_nothing_else
     }
     executions {

@@ -47,6 +47,14 @@ pub enum ConfigError {
         /// Where and why.
         message: String,
     },
+    /// An environment variable is not valid.
+    #[error("the environment variable `{name}` is not valid: {message}")]
+    Variable {
+        /// Which.
+        name: &'static str,
+        /// The key of the file that it stands for, and why.
+        message: String,
+    },
 }
 
 /// The configuration of a worker.
@@ -165,8 +173,13 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => String::new(),
             Err(source) => return Err(ConfigError::Unreadable { path, source }),
         };
-        Self::read(data, &text, |name| std::env::var(name).ok())
-            .map_err(|message| ConfigError::Invalid { path, message })
+        let env = |name: &str| std::env::var(name).ok();
+        Self::read(data, &text, env).map_err(|message| {
+            match settings::culprit(env, |env| Self::read(data, &text, env)) {
+                Some(name) => ConfigError::Variable { name, message },
+                None => ConfigError::Invalid { path, message },
+            }
+        })
     }
 
     fn read(data: &Path, text: &str, env: impl Fn(&str) -> Option<String>) -> Result<Self, String> {

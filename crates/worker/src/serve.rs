@@ -67,9 +67,12 @@ fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
 
 /// Runs a worker until it is stopped. Unless the stop also ends them, sessions and their programs keep running, and the
 /// next worker adopts them.
-pub fn serve(config: Config) -> Result<(), ServeError> {
+///
+/// `locked` is called when this worker has the data folder, with its configuration as it was loaded.
+pub fn serve(config: Config, locked: impl FnOnce(&Config)) -> Result<(), ServeError> {
     let folder = Folder::open(&config.data).map_err(cannot(format!("make `{}`", config.data.display())))?;
     let _lock = lock(&folder)?;
+    locked(&config);
     descriptors::raise_limit();
     files::reserve_watches();
     headwater_sandbox::allocator::bound_heaps();

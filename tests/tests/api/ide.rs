@@ -103,20 +103,22 @@ async fn forbidden_and_invalid_requests_of_the_editor_are_refused() -> Result<()
 }
 
 #[tokio::test]
-async fn a_name_selects_the_newest_live_session_of_the_caller() -> Result<()> {
+async fn a_name_selects_the_live_session_of_the_caller() -> Result<()> {
     let server = TestServer::small().await?;
     let (ann, bob) = (server.user("ann", "member")?, server.user("bob", "member")?);
     let old = ann.session(&json!({"name": "session-1"})).await?;
-    let new = ann.session(&json!({"name": "session-1"})).await?;
+    let twin = ann.post("/v1/sessions", &json!({"name": "session-1"})).await?;
+    assert_eq!(error_code(&twin, 409)?, "name_taken");
     let asked = json!({"session_id": "session-1", "code": "true"});
     let where_it_ran = async || -> Result<String> {
         let started = json_of(&ann.post("/v1/sessions/execute/bash", &asked).await?, 200)?;
         let info = ann.closed(&text(&started["execution_id"])).await?;
         Ok(text(&info["session_id"]))
     };
-    assert_eq!(where_it_ran().await?, new);
-    json_of(&ann.delete(&format!("/v1/sessions/{new}")).await?, 204)?;
     assert_eq!(where_it_ran().await?, old);
+    json_of(&ann.delete(&format!("/v1/sessions/{old}")).await?, 204)?;
+    let new = ann.session(&json!({"name": "session-1"})).await?;
+    assert_eq!(where_it_ran().await?, new);
     let refused = bob.post("/v1/sessions/execute/bash", &asked).await?;
     error_code(&refused, 404)?;
     assert!(refused.text().contains("POST /v1/sessions"), "{}", refused.text());

@@ -15,6 +15,7 @@ mod idempotency;
 mod limits;
 mod log;
 mod lossless;
+mod names;
 mod output;
 mod owner_limits;
 mod quotas;

@@ -45,6 +45,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/info", For::Users, ""),
     ("GET", "/v1/languages", For::Users, ""),
     ("GET", "/v1/usage", For::Users, ""),
+    ("GET", "/v1/usage/sessions", For::Users, ""),
     ("POST", "/v1/prune", For::Writers, r#"{"dry_run":true}"#),
     ("GET", "/v1/audit", For::Users, ""),
     ("GET", "/v1/audit/export", For::Users, ""),

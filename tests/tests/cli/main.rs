@@ -8,15 +8,18 @@ mod errors;
 mod hostile;
 mod interrupts;
 mod json;
+mod leaving;
 mod logs;
 mod lossless;
 mod lost_worker;
+mod places;
 mod pty;
 mod run;
 mod sessions;
 mod starting;
 mod surviving;
 mod terminal;
+mod workspace;
 
 use anyhow::Result;
 use headwater_tests::{Options, TestWorker};

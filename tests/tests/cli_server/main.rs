@@ -1,9 +1,11 @@
 //! The command line through a server: the tests of the local one once more, and what only a server has.
 
+mod accounts;
 #[path = "../cli/codes.rs"]
 mod codes;
 #[path = "../cli/command.rs"]
 mod command;
+mod configured;
 #[path = "../cli/ending.rs"]
 mod ending;
 mod errors;
@@ -14,6 +16,8 @@ mod interrupts;
 #[path = "../cli/json.rs"]
 mod json;
 mod killed;
+#[path = "../cli/leaving.rs"]
+mod leaving;
 mod lists;
 #[path = "../cli/logs.rs"]
 mod logs;
@@ -30,6 +34,8 @@ mod surviving;
 #[path = "../cli/terminal.rs"]
 mod terminal;
 mod tls;
+#[path = "../cli/workspace.rs"]
+mod workspace;
 
 use anyhow::Result;
 use headwater_tests::{ServerOptions, TestServer};

@@ -10,11 +10,11 @@ use clap::{Args, ValueEnum};
 use headwater_protocol::units::parse_duration;
 use headwater_protocol::{Children, OnOutputLimit};
 
-use super::{LimitArgs, SandboxArg};
+use super::{LimitArgs, NetworkArg, SandboxArg};
 
 /// The end of `headwater run --help`.
 const AFTER_HELP: &str = "\
-Exit code: the program's own, or 128+N if signal N ended it. 123: part of the output is missing (the message says how \
+Exit code (all: docs/cli.md): the program's own, or 128+N if signal N ended it. 123: part of the output is missing (the message says how \
 much). 124: timed out. 125: any other failure (lost, output or disk limit, an error of headwater itself). 126: the \
 command cannot be executed. 127: the command was not found. 130: cancelled. 137: out of memory. 141: the reader of \
 our output closed it, and the program was cancelled.
@@ -25,19 +25,38 @@ one detaches. With --tty all keys go to the program. `headwater logs ID` shows t
 /// `headwater run`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
-#[allow(clippy::struct_excessive_bools)] // each is a flag
 pub struct RunArgs {
     /// Run in this session (id, unique id prefix, or name) instead of a temporary one
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
+    /// What to run, and how.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+/// `headwater exec`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct ExecArgs {
+    /// Session id, unique id prefix, or name
+    pub session: String,
+    /// What to run, and how.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+/// What `run` and `exec` run, and how.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)] // each is a flag
+pub struct ProgramArgs {
     /// Treat the argument as source code in this language (`-` reads it from standard input)
     #[arg(long, value_name = "LANGUAGE", conflicts_with = "shell")]
     pub lang: Option<String>,
-    /// Read the source code from this file
-    #[arg(long, value_name = "FILE", requires = "lang")]
+    /// Read the source code from this file; without --lang its suffix determines the language
+    #[arg(long, value_name = "FILE", conflicts_with = "shell")]
     pub file: Option<PathBuf>,
     /// Save the source code at this path in the workspace, run it from there and keep it
-    #[arg(long, value_name = "PATH", requires = "lang")]
+    #[arg(long, value_name = "PATH", conflicts_with = "shell")]
     pub save: Option<String>,
     /// Run this shell command instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "command")]
@@ -71,6 +90,9 @@ pub struct RunArgs {
     /// What happens when the output limit is reached
     #[arg(long, value_name = "RULE", default_value = "trim")]
     pub on_output_limit: OnOutputLimitArg,
+    /// Network of the temporary session: `none`, `packages` or `full`, as far as the server allows it
+    #[arg(long, value_name = "ACCESS", conflicts_with = "session")]
+    pub network: Option<NetworkArg>,
     /// Print the execution id and leave it running
     #[arg(long, short)]
     pub detach: bool,
@@ -81,7 +103,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
     /// Program and arguments; with --lang: the source code and, after `--`, its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// The limits of the execution or its temporary session.
     #[command(flatten)]

@@ -111,11 +111,12 @@ pub enum TokenAction {
         #[arg(long, default_value = "")]
         name: String,
         /// User that the token authenticates, and that owns the sessions and executions it creates
-        #[arg(long, default_value = "admin")]
-        user: String,
-        /// Role, which limits what the token may do
-        #[arg(long, default_value = "member")]
-        role: RoleArg,
+        /// [default: `admin`; through a server, yourself]
+        #[arg(long)]
+        user: Option<String>,
+        /// Role, which limits what the token may do [default: `member`, or less if you have less]
+        #[arg(long)]
+        role: Option<RoleArg>,
         /// Lifetime, such as `30d` or `12h` [default: unlimited]
         #[arg(long, value_name = "TIME", value_parser = parse_duration)]
         expires: Option<Duration>,

@@ -9,9 +9,9 @@ fn parse(line: &[&str]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(std::iter::once(&"headwater").chain(line))
 }
 
-fn run(line: &[&str]) -> RunArgs {
+fn run(line: &[&str]) -> ProgramArgs {
     match parse(&[&["run"], line].concat()).unwrap().command {
-        Command::Run(args) => *args,
+        Command::Run(args) => args.program,
         other => panic!("{other:?}"),
     }
 }
@@ -53,8 +53,11 @@ fn the_help_of_every_command_matches_its_snapshot() {
 
 #[test]
 fn usage_errors_match_their_snapshot() {
-    let lines: [&[&str]; 8] = [
+    let lines: [&[&str]; 11] = [
         &["rum"],
+        &["run", "--tymeout", "5s", "true"],
+        &["run", "-x", "true"],
+        &["run", "--lang", "python", "-1"],
         &["run", "--timeout", "soon", "true"],
         &["run", "--memory", "much", "true"],
         &["run", "--env", "=x", "env"],
@@ -74,6 +77,18 @@ fn flags_after_the_command_belong_to_the_command() {
     assert!(!args.tty);
     assert_eq!(args.timeout, Some(Duration::from_secs(10)));
     assert_eq!(run(&["--", "--odd"]).command, ["--odd"]);
+}
+
+#[test]
+fn an_unknown_flag_before_the_program_is_an_error_that_names_the_nearest_flag() {
+    for (flag, nearest) in [("--tymeout", "--timeout"), ("--memroy", "--memory"), ("--sesion", "--session")] {
+        let error = parse(&["run", flag, "5s", "true"]).unwrap_err().to_string();
+        assert!(error.contains(flag) && error.contains(nearest), "{error}");
+    }
+    assert!(parse(&["run", "-x", "true"]).is_err());
+    assert!(parse(&["run", "--timeout", "5s", "--tty", "--no-such-flag"]).is_err());
+    assert_eq!(run(&["--lang", "python", "--", "-1"]).command, ["-1"]);
+    assert_eq!(run(&["--lang", "python", "print(1)", "--", "a"]).command, ["print(1)", "--", "a"]);
 }
 
 #[test]
@@ -109,8 +124,7 @@ fn a_variable_keeps_every_equals_sign_after_the_first() {
 fn only_one_way_to_say_what_to_run_is_accepted_at_a_time() {
     assert!(parse(&["run", "--shell", "x", "y"]).is_err());
     assert!(parse(&["run", "--shell", "x", "--lang", "python"]).is_err());
-    assert!(parse(&["run", "--file", "x.py"]).is_err());
-    assert!(parse(&["run", "--save", "x.py", "true"]).is_err());
+    assert!(parse(&["run", "--shell", "x", "--file", "x.py"]).is_err());
     assert_eq!(run(&["--lang", "python", "-"]).command, ["-"]);
 }
 

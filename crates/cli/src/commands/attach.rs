@@ -5,21 +5,40 @@ use headwater_protocol::{ExecutionId, Seq};
 
 use crate::args::AttachArgs;
 use crate::connect::Place;
+use crate::engine::Engine;
 use crate::error::CommandError;
 use crate::input;
 use crate::live::{self, CtrlC, End, Interrupts, resize};
+use crate::output::print_note;
 use crate::show::{Format, Gaps};
 use crate::style::Style;
-use crate::terminal::RawMode;
-use crate::{exit, resolve};
+use crate::terminal::TerminalMode;
+use crate::{exit, resolve, terminal};
 
 /// How much of the earlier output is shown: about a screen.
 const TAIL_BYTES: u64 = 16 << 10;
+
+/// How to follow an execution.
+#[derive(Debug, Default)]
+pub struct How {
+    /// The position to begin after; about a screen before the end if absent.
+    after: Option<u64>,
+    /// Do not pass on input.
+    no_stdin: bool,
+    /// Print events as JSON.
+    json: bool,
+}
 
 /// Follows the execution and returns the exit code.
 pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError> {
     let engine = place.existing_engine().await?;
     let id = resolve::execution(&engine, &args.execution).await?;
+    let how = How { after: args.after, no_stdin: args.no_stdin, json: args.json };
+    follow(engine, id, &how).await
+}
+
+/// Follows this execution and returns the exit code.
+pub async fn follow(engine: Engine, id: ExecutionId, args: &How) -> Result<u8, CommandError> {
     let (execution, reads) = engine.execution_and_input(id).await?;
     let mut interrupts = Interrupts::listen()?;
     let options = FollowOptions {
@@ -29,9 +48,17 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
         ..FollowOptions::default()
     };
     let events = engine.follow(id, options).await?;
-    let types = reads && !args.no_stdin && execution.exit.is_none() && !input::own_is_null();
-    let input = types.then(input::own);
-    let raw = if execution.tty.is_some() && input.is_some() { RawMode::enter()? } else { None };
+    let running = execution.exit.is_none();
+    let types = reads && !args.no_stdin && running && !input::own_is_null();
+    // At a terminal the keys are read even if the program gets none of them: two of them leave.
+    let watches_keys = running && terminal::stdin_is_terminal() && !terminal::in_background();
+    let input = if watches_keys { Some(input::keys()) } else { types.then(input::own) };
+    let mode = match &input {
+        Some(_) if !watches_keys => None,
+        Some(_) if types && execution.tty.is_some() => TerminalMode::raw()?,
+        Some(_) => TerminalMode::lines()?,
+        None => None,
+    };
     if execution.tty.is_some() {
         resize(&engine, id);
     }
@@ -41,22 +68,23 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
         format: if args.json { Format::Json } else { Format::Bytes },
         gaps: if args.after.is_some() { Gaps::All } else { Gaps::AfterOutput },
         input,
-        detach_keys: raw.is_some(),
+        passes_input: types,
+        detach_keys: mode.is_some(),
         tty: execution.tty.is_some(),
         ctrl_c: CtrlC::Detaches,
     };
     let end = live::follow(session, events, &mut interrupts).await;
-    drop(raw);
+    drop(mode);
     match end? {
         End::Ended(verdict, shown) => {
             if let Some(line) = exit::line(&verdict).filter(|_| !args.json) {
-                eprintln!("{}", Style::of_stderr().red(&format!("headwater: {line}")));
+                print_note(&Style::of_stderr().red(&format!("headwater: {line}")));
             }
             shown.check(id)?;
             Ok(exit::code(&verdict))
         }
         End::Detached => {
-            eprintln!("{}", Style::of_stderr().dim(&format!("\r\nheadwater: {}", detached_note(id))));
+            print_note(&Style::of_stderr().dim(&format!("\r\nheadwater: {}", detached_note(id))));
             Ok(0)
         }
         End::ReaderGone => Ok(0),

@@ -2,6 +2,7 @@
 //!
 //! The settings come from the types that the file is parsed into, so that none can be missing here.
 
+pub mod running;
 mod secrets;
 mod settings;
 #[cfg(test)]
@@ -16,10 +17,12 @@ use headwater_gateway::config::{Config, ConfigError};
 use headwater_worker::config::Config as WorkerConfig;
 use serde_json::Value;
 
+use self::running::Outdated;
 use self::settings::{Origin, Origins};
 use crate::args::{ConfigArgs, ShowConfigArgs};
+use crate::connect::Place;
 use crate::error::CommandError;
-use crate::output::{print_json, print_line};
+use crate::output::{print_json, print_line, print_note};
 use crate::view;
 
 const SEE_DOCUMENTATION: &str = "see docs/configuration.md for all settings";
@@ -44,8 +47,9 @@ pub fn load_worker(data: &Path, args: &ConfigArgs) -> Result<WorkerConfig, Comma
 }
 
 /// Prints the configuration. `matches` are those of this command, which tell flags from variables.
-pub fn config(data: &Path, args: &ShowConfigArgs, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let values = settings::values(&load(data, &args.config)?, &load_worker(data, &args.config)?);
+pub async fn config(data: &Path, args: &ShowConfigArgs, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let worker = load_worker(data, &args.config)?;
+    let values = settings::values(&load(data, &args.config)?, &worker);
     let defaults = settings::values(&Config::defaults(data), &WorkerConfig::defaults(data));
     let path = args.config.config.clone().unwrap_or_else(|| data.join("headwater.toml"));
     let origins = Origins {
@@ -53,13 +57,36 @@ pub fn config(data: &Path, args: &ShowConfigArgs, matches: &ArgMatches) -> Resul
         flags: flags(&args.config, matches),
         env: &|name| std::env::var(name).ok(),
     };
-    let settings = settings::all(values, defaults, &origins);
+    let mut settings = settings::all(values, defaults, &origins);
+    let outdated = running::outdated(&Place::new(data.to_owned()), &worker).await?;
+    for difference in outdated.iter().flat_map(|worker| &worker.differences) {
+        if let Some(setting) = settings.iter_mut().find(|setting| setting.path == difference.path) {
+            setting.running = Some(difference.running.clone());
+        }
+    }
     if args.json {
         settings.iter().try_for_each(|setting| print_json(&view::object(setting)))?;
     } else {
         text::lines(data, &path, &settings).iter().try_for_each(|line| print_line(line))?;
     }
+    if let Some(worker) = outdated {
+        print_note(&outdated_note(&worker));
+    }
     Ok(0)
+}
+
+/// The note on a running worker with another configuration.
+fn outdated_note(worker: &Outdated) -> String {
+    let remedy = if worker.is_replaceable() {
+        "`headwater serve` and SIGHUP to it replace the worker"
+    } else {
+        "`headwater stop --keep-sessions` stops the worker"
+    };
+    format!(
+        "headwater: the running worker (pid {}) has other values of {}; {remedy}, and programs keep running",
+        worker.pid,
+        worker.keys()
+    )
 }
 
 /// The file as it is written; nothing if it does not exist.

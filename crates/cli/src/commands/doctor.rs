@@ -77,11 +77,11 @@ fn probe_folder(data: &Path) -> PathBuf {
 
 /// The worker does not start with this configuration; the other checks use the defaults.
 fn bad_configuration(error: &ConfigError) -> Check {
-    Check::failure(
-        "configuration",
-        error.to_string(),
-        "correct the file, or choose another with --config FILE",
-    )
+    let fix = match error {
+        ConfigError::Variable { .. } => "correct the variable, or unset it",
+        _ => "correct the file, or choose another with --config FILE",
+    };
+    Check::failure("configuration", error.to_string(), fix)
 }
 
 /// Running without isolation is an explicit choice, but easily forgotten.

@@ -7,6 +7,7 @@ use rustix::termios::isatty;
 use crate::args::LogsArgs;
 use crate::connect::Place;
 use crate::error::CommandError;
+use crate::output::print_note;
 use crate::show::{Format, Gaps, show};
 use crate::style::Style;
 use crate::{exit, resolve};
@@ -29,7 +30,7 @@ pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
     let shown = show(events, if args.json { Format::Json } else { Format::Bytes }, gaps).await?;
     let line = shown.verdict.as_ref().and_then(exit::line);
     if let Some(line) = line.filter(|_| !args.json && isatty(rustix::stdio::stderr())) {
-        eprintln!("{}", Style::of_stderr().dim(&format!("headwater: {line}")));
+        print_note(&Style::of_stderr().dim(&format!("headwater: {line}")));
     }
     shown.check(id)?;
     Ok(0)

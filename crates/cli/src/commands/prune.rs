@@ -1,13 +1,13 @@
 //! `headwater prune`: delete logs of ended executions, by the configured rules or by the flags.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use headwater_protocol::api::{PruneBody, PruneRequest};
 
 use crate::args::PruneArgs;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
-use crate::output::print_line;
+use crate::output::{print_line, print_prompt};
 use crate::{humanize, resolve};
 
 /// Deletes logs, or prints what it would delete.
@@ -46,9 +46,7 @@ fn is_confirmed(found: &PruneBody) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Err(cannot_ask(found));
     }
-    eprint!("{}", question(found));
-    // If this fails, reading the answer fails as well.
-    let _ = std::io::stderr().flush();
+    print_prompt(&question(found));
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
     read.map_err(|error| CommandError::internal(format!("cannot read the answer: {error}")))?;

@@ -7,48 +7,72 @@
 
 mod plan;
 
-use headwater_protocol::{ExecutionId, SandboxKind};
+use std::time::Duration;
+
+use headwater_protocol::{ExecutionId, Network, SandboxKind, SessionId, SessionSpec};
 
 use self::plan::{Plan, Where};
-use crate::args::RunArgs;
+use crate::args::{ProgramArgs, millis};
 use crate::connect::Place;
 use crate::engine::{Engine, Events, Run, Target};
 use crate::error::CommandError;
 use crate::live::{self, CtrlC, End, Interrupts};
-use crate::output::{print_json, print_line};
+use crate::output::{print_json, print_line, print_note};
 use crate::show::{Format, Gaps};
 use crate::style::Style;
-use crate::terminal::RawMode;
+use crate::terminal::TerminalMode;
 use crate::{exit, resolve, terminal, view};
 
-/// Runs the command and returns the exit code.
-pub async fn run(mut place: Place, args: &RunArgs) -> Result<u8, CommandError> {
+/// After how long a session that was created for one program ends by itself, if this process could not end it.
+const TEMPORARY_SESSION_IDLE: Duration = Duration::from_mins(1);
+
+/// Runs the command, in this session or in a temporary one, and returns the exit code.
+pub async fn run(mut place: Place, args: &ProgramArgs, session: Option<&str>) -> Result<u8, CommandError> {
     place.sandbox = args.sandbox.map(SandboxKind::from);
-    let plan = Plan::new(args)?;
+    let mut plan = Plan::new(args, session)?;
     let mut interrupts = Interrupts::listen()?;
-    let (engine, target) = tokio::select! {
-        found = find(&place, &plan) => found?,
+    let (engine, target, temporary) = tokio::select! {
+        found = find(&place, &mut plan) => found?,
         () = interrupts.next() => return Ok(exit::CANCELLED),
     };
     let run = Run::new(target, plan.spec.clone());
-    match start(&engine, &run, &plan, &mut interrupts).await {
-        Ok(Some((id, events))) => follow(engine, id, plan, events, interrupts).await,
+    let detach = plan.detach;
+    let done = match start(&engine, &run, &plan, &mut interrupts).await {
+        Ok(Some((id, events))) => follow(engine.clone(), id, plan, events, interrupts).await,
         Ok(None) => Ok(0),
         Err(error) => {
             engine.undo(&run).await;
             Err(error)
         }
+    };
+    if let Some(session) = temporary.filter(|_| !detach) {
+        // If it fails, the session ends by its idle timeout.
+        let _ = engine.end_session(session, true).await;
     }
+    done
 }
 
-/// Finds the engine and the session.
-async fn find(place: &Place, plan: &Plan) -> Result<(Engine, Target), CommandError> {
+/// Finds the engine, the language of a file and the session.
+async fn find(place: &Place, plan: &mut Plan) -> Result<(Engine, Target, Option<SessionId>), CommandError> {
     let engine = place.engine().await?;
-    let target = match &plan.place {
-        Where::Own(spec) => Target::Own(spec.clone()),
-        Where::In(text) => Target::In(resolve::session(&engine, text).await?),
+    if plan.suffix.is_some() {
+        plan.set_language(&engine.languages(Duration::ZERO).await?)?;
+    }
+    let (target, temporary) = match &plan.place {
+        // A server gives a one-shot no network, so the session is created for it.
+        Where::Own(spec) if matches!(engine, Engine::Remote(_)) && spec.network != Network::None => {
+            let spec = SessionSpec {
+                one_shot: false,
+                idle_timeout_ms: Some(millis(TEMPORARY_SESSION_IDLE)),
+                ..(**spec).clone()
+            };
+            let id = engine.create_session(&spec).await?.id;
+            (Target::In(id), Some(id))
+        }
+        Where::Own(spec) => (Target::Own(spec.clone()), None),
+        Where::In(text) => (Target::In(resolve::session(&engine, text).await?), None),
     };
-    Ok((engine, target))
+    Ok((engine, target, temporary))
 }
 
 /// Starts the execution and, unless detached, begins to follow it. Interrupts are counted meanwhile and acted on once
@@ -90,7 +114,7 @@ async fn follow(
     events: Events,
     mut interrupts: Interrupts,
 ) -> Result<u8, CommandError> {
-    let raw = if plan.spec.tty.is_some() && plan.input.is_some() { RawMode::enter()? } else { None };
+    let raw = if plan.spec.tty.is_some() && plan.input.is_some() { TerminalMode::raw()? } else { None };
     let format = if plan.json { Format::Json } else { Format::Bytes };
     let session = live::Session {
         engine: engine.clone(),
@@ -98,6 +122,7 @@ async fn follow(
         format,
         gaps: Gaps::All,
         input: plan.input.take(),
+        passes_input: true,
         detach_keys: false,
         tty: plan.spec.tty.is_some(),
         ctrl_c: CtrlC::Cancels,
@@ -110,16 +135,16 @@ async fn follow(
                 // A terminal prints `^C` at the cursor.
                 let apart = if interrupts.count > 0 && terminal::stdin_is_terminal() { "\n" } else { "" };
                 let style = Style::of_stderr();
-                eprintln!("{apart}{}", style.red(&format!("headwater: {line}")));
+                print_note(&format!("{apart}{}", style.red(&format!("headwater: {line}"))));
                 if let Some(hint) = plan.hint(exit::code(&verdict)) {
-                    eprintln!("{} {hint}", style.cyan("hint:"));
+                    print_note(&format!("{} {hint}", style.cyan("hint:")));
                 }
             }
             shown.check(id)?;
             Ok(exit::code(&verdict))
         }
         End::Detached => {
-            eprintln!("headwater: {}", detached_note(id));
+            print_note(&format!("headwater: {}", detached_note(id)));
             Ok(exit::CANCELLED)
         }
         End::ReaderGone => {

@@ -77,23 +77,28 @@ async fn create(place: &Place, args: &CreateArgs) -> Result<(), CommandError> {
         env: Variable::collect(&args.env),
         limits,
         idle_timeout_ms: args.idle_timeout.map(millis),
+        network: args.network.map(Into::into).unwrap_or_default(),
         ..SessionSpec::default()
     };
     spec.check().map_err(|error| CommandError::usage(error.to_string()))?;
     let mut place = place.clone();
     place.sandbox = args.sandbox.map(SandboxKind::from);
     let engine = place.engine().await?;
-    if let Some(name) = &spec.name {
+    if let Some(name) = &spec.name
+        && matches!(engine, Engine::Local(_))
+    {
         check_is_free(&engine, name).await?;
     }
     let session = engine.create_session(&spec).await?;
     if args.json { print_json(&view::object(&session)) } else { print_line(&session.id.to_string()) }
 }
 
-/// Session names are unique, so that a name identifies a session.
-async fn check_is_free(engine: &Engine, name: &str) -> Result<(), CommandError> {
+/// Names of the sessions of one owner are unique, so that a name identifies a session. A server checks it itself.
+pub async fn check_is_free(engine: &Engine, name: &str) -> Result<(), CommandError> {
     let all = engine.sessions(false).await?;
-    let Some(other) = all.iter().find(|session| session.name.as_deref() == Some(name)) else {
+    let is_taken =
+        |session: &&SessionBody| session.name.as_deref() == Some(name) && resolve::is_local(session);
+    let Some(other) = all.iter().find(is_taken) else {
         return Ok(());
     };
     Err(taken(name, other.id))

@@ -18,7 +18,7 @@ use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
 use crate::humanize;
-use crate::output::print_line;
+use crate::output::{print_line, print_note};
 use crate::style::Style;
 
 /// How long a process may take to exit.
@@ -45,14 +45,14 @@ pub async fn stop(place: &Place, args: &StopArgs) -> Result<u8, CommandError> {
         None if !args.keep_sessions && place.data.join("sessions").is_dir() => place.worker().await?,
         None if had_server => return Ok(0),
         None => {
-            eprintln!("{}", Style::of_stderr().dim(NO_WORKER));
+            print_note(&Style::of_stderr().dim(NO_WORKER));
             return Ok(0);
         }
     };
     let ended = end(&client, ends).await?;
     let info = client.info().await?;
     if !args.keep_sessions && info.running > 0 {
-        eprintln!("{}", Style::of_stderr().dim(&running_note(info.running)));
+        print_note(&Style::of_stderr().dim(&running_note(info.running)));
     }
     let process = open(info.pid);
     let done = shut_down(&client, !args.keep_sessions).await?;

@@ -1,101 +1,62 @@
-//! `headwater token`: manages API tokens. Works on the store directly, whether the server is running or not.
+//! `headwater token`: manages API tokens, of a server or directly in the store of this machine, whether a server is
+//! running or not.
+
+mod api;
+mod store;
 
 use std::path::Path;
+use std::time::Duration;
 
-use headwater_gateway::Config;
-use headwater_gateway::auth::make_token;
-use headwater_protocol::api::Timestamp;
-use headwater_protocol::now_ms;
-use headwater_store::{SqliteStore, Store, StoreError, TokenRow};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::args::{TokenAction, TokenArgs};
+pub(super) use self::store::{ACTIVE, open_store, refused};
+use crate::args::{RoleArg, TokenAction, TokenArgs};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
 use crate::output::{print_json, print_line};
+use crate::server::Server;
+use crate::view::{Table, field};
 
-/// The state of a token or a user that is accepted, as JSON output has it.
-pub(super) const ACTIVE: &str = "good";
+/// A token to create.
+#[derive(Debug)]
+struct NewToken {
+    name: String,
+    /// The user; by default `admin`, or the caller of a server.
+    user: Option<String>,
+    role: Option<RoleArg>,
+    expires: Option<Duration>,
+}
 
 /// Runs the action.
-pub fn token(data: &Path, args: TokenArgs) -> Result<u8, CommandError> {
-    with_store(data, async |store| act(store, args.action).await)
-}
-
-/// Opens the store of this folder, runs `act` on it and closes it.
-pub(super) fn with_store(
-    data: &Path,
-    act: impl AsyncFnOnce(&dyn Store) -> Result<u8, CommandError>,
-) -> Result<u8, CommandError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
-    runtime.block_on(run(data, act))
-}
-
-async fn run(
-    data: &Path,
-    act: impl AsyncFnOnce(&dyn Store) -> Result<u8, CommandError>,
-) -> Result<u8, CommandError> {
-    let path = Config::new(data).store_path();
-    if !path.exists() {
-        return Err(no_store(data));
-    }
-    let store = SqliteStore::open(&path).await.map_err(refused)?;
-    let done = act(&store).await;
-    store.close().await.map_err(refused)?;
-    done
-}
-
-fn no_store(data: &Path) -> CommandError {
-    let message = format!("`{}` has no store: no server has run there yet", data.display());
-    CommandError::new(ErrorKind::NotFound, message)
-        .hint("`headwater serve` creates the first token; `--data DIR` selects another folder")
-}
-
-async fn act(store: &dyn Store, action: TokenAction) -> Result<u8, CommandError> {
-    match action {
+pub async fn token(data: &Path, server: Option<&Server>, args: TokenArgs) -> Result<u8, CommandError> {
+    match args.action {
         TokenAction::Create { name, user, role, expires, json } => {
-            if user.is_empty() || user.chars().any(char::is_control) || user.len() > 255 {
-                return Err(CommandError::usage(
-                    "`--user` must have 1 to 255 bytes and no control characters",
-                ));
-            }
-            let expires = expires
-                .map(|time| now_ms().saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
-            let token = make_token(&name, &user, role.into(), expires);
-            store.put_token(&token.row).await.map_err(refused)?;
+            let new = NewToken { name, user, role, expires };
+            let created = match server {
+                Some(server) => api::create(&server.client()?, &new).await?,
+                None => store::create(data, &new).await?,
+            };
             if json {
-                let mut shown = token_json(&token.row);
-                shown["token"] = token.secret.into();
-                print_json(&shown)?;
+                print_json(&created)?;
             } else {
-                print_line(&token.secret)?;
+                print_line(created["token"].as_str().unwrap_or_default())?;
             }
-            Ok(0)
         }
         TokenAction::List { json } => {
-            for row in store.tokens().await.map_err(refused)? {
-                if json {
-                    print_json(&token_json(&row))?;
-                } else {
-                    print_line(&line(&row))?;
-                }
+            let all = match server {
+                Some(server) => api::list(&server.client()?).await?,
+                None => store::list(data).await?,
+            };
+            if json {
+                all.iter().try_for_each(print_json)?;
+            } else {
+                table(&all).iter().try_for_each(|line| print_line(line))?;
             }
-            Ok(0)
         }
-        TokenAction::Revoke { ids } => revoke(store, &ids).await,
-    }
-}
-
-async fn revoke(store: &dyn Store, ids: &[String]) -> Result<u8, CommandError> {
-    let known = store.tokens().await.map_err(refused)?;
-    for id in ids {
-        let Some(row) = known.iter().find(|row| row.id == *id) else {
-            return Err(unknown(id));
-        };
-        store.revoke_token(&row.id, now_ms()).await.map_err(refused)?;
+        TokenAction::Revoke { ids } => match server {
+            Some(server) => api::revoke(&server.client()?, &ids).await?,
+            None => store::revoke(data, &ids).await?,
+        },
     }
     Ok(0)
 }
@@ -105,46 +66,26 @@ fn unknown(id: &str) -> CommandError {
         .hint("`headwater token list` lists all tokens")
 }
 
-/// A line of the list.
-fn line(row: &TokenRow) -> String {
-    let (role, owner, name) = (row.role.name(), printable(&row.owner), printable(&row.name));
-    let state = if state(row) == ACTIVE { "active" } else { state(row) };
-    format!("{}  {role:<7} {owner:<12} {state:<8} {name}", row.id)
-}
-
-fn state(row: &TokenRow) -> &'static str {
-    match (row.revoked_at_ms, row.expires_at_ms) {
-        (Some(_), _) => "revoked",
-        (None, Some(at)) if at <= now_ms() => "expired",
-        _ => ACTIVE,
+fn table(all: &[Value]) -> Vec<String> {
+    let mut table = Table::new(&["TOKEN", "ROLE", "USER", "STATE", "NAME"]);
+    for token in all {
+        let state = field(token, "state");
+        let state = if state == ACTIVE { "active" } else { state };
+        table.row([
+            field(token, "id").to_owned(),
+            field(token, "role").to_owned(),
+            printable(field(token, "user")),
+            state.to_owned(),
+            printable(field(token, "name")),
+        ]);
     }
-}
-
-fn token_json(row: &TokenRow) -> Value {
-    json!({
-        "id": row.id,
-        "name": row.name,
-        "user": row.owner,
-        "role": row.role.name(),
-        "state": state(row),
-        "created_at": Timestamp(row.created_at_ms),
-        "expires_at": row.expires_at_ms.map(Timestamp),
-        "revoked_at": row.revoked_at_ms.map(Timestamp),
-        "last_used_at": row.last_used_at_ms.map(Timestamp),
-        "sessions": row.sessions,
-        "scopes": row.scopes,
-    })
-}
-
-#[allow(clippy::needless_pass_by_value)] // for `map_err`
-/// An error of the store.
-pub(super) fn refused(error: StoreError) -> CommandError {
-    CommandError::new(ErrorKind::Refused, error.to_string())
+    table.lines()
 }
 
 #[cfg(test)]
 mod tests {
-    use headwater_store::Role;
+    use headwater_gateway::auth::make_token;
+    use headwater_store::{Role, TokenRow};
 
     use super::*;
     use crate::snapshot;
@@ -162,7 +103,8 @@ mod tests {
         let mut expired = row(3, "old\u{1b}[2J", Role::Reader);
         expired.expires_at_ms = Some(1);
         let rows = [row(1, "first token", Role::Admin), revoked, expired];
-        snapshot::assert("token-list", &rows.map(|row| line(&row)).join("\n"));
-        snapshot::assert_errors("token-errors", &[no_store(Path::new("/data")), unknown("tok_9")]);
+        let all: Vec<_> = rows.iter().map(store::token_json).collect();
+        snapshot::assert("token-list", &table(&all).join("\n"));
+        snapshot::assert_errors("token-errors", &[store::no_store(Path::new("/data")), unknown("tok_9")]);
     }
 }

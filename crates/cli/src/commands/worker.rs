@@ -9,6 +9,7 @@ use headwater_worker::config::Config;
 use headwater_worker::{ServeError, serve};
 
 use self::rotate::{Rotating, Rotation};
+use super::config::running;
 use crate::args::WorkerArgs;
 use crate::error::{CommandError, ErrorKind};
 use crate::start::ALREADY_RUNNING;
@@ -23,7 +24,8 @@ pub fn worker(data: &Path, args: &WorkerArgs) -> Result<u8, CommandError> {
     }
     let config = configuration(data, args)?;
     log_to_stderr(args.detached.then_some(&config));
-    match serve(config) {
+    let record = |config: &Config| running::record(config, args.detached);
+    match serve(config, record) {
         Ok(()) => Ok(0),
         Err(error @ ServeError::AlreadyRunning { .. }) => {
             CommandError::new(ErrorKind::Refused, error.to_string()).print();

@@ -57,7 +57,10 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
                 who = request.extensions().get::<Identity>().cloned();
                 let ticket = request.extensions().get::<TicketStream>().cloned();
                 let request = request_while_valid(&gateway.auth, request);
-                let response = next.run(request).await;
+                let response = match gateway.resolve_session_in_path(who.as_ref(), request).await {
+                    Ok(request) => next.run(request).await,
+                    Err(error) => error.into_response(),
+                };
                 let response = ticket.iter().fold(response, |response, used| with_first_id(used, response));
                 let response = response_while_valid(&gateway.auth, who.as_ref(), response);
                 match &who {

@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
+use axum::RequestPartsExt;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use headwater_protocol::SessionId;
 use headwater_protocol::units::parse_duration;
 use serde::de::DeserializeOwned;
+use serde::de::value::{Error as ValueError, SeqDeserializer, StringDeserializer};
 use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::http::strict_json::Strict;
+use crate::sessions::by_name::NamedSession;
 
 /// A JSON body. An empty body counts as an empty object, so a client can omit it if no field is required.
 pub(crate) struct Json<T>(pub T);
@@ -125,13 +129,29 @@ impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
     }
 }
 
-/// The id in a path.
+/// The parameters of the path, with the id of the session instead of its name.
+async fn with_session<T: DeserializeOwned>(parts: &mut Parts, session: SessionId) -> Option<T> {
+    let params = parts.extract::<RawPathParams>().await.ok()?;
+    let rest = params.iter().skip(1).map(|(_, value)| value.to_owned());
+    let mut values: Vec<String> = std::iter::once(session.to_string()).chain(rest).collect();
+    if let [one] = values.as_mut_slice() {
+        return T::deserialize(StringDeserializer::<ValueError>::new(std::mem::take(one))).ok();
+    }
+    T::deserialize(SeqDeserializer::<_, ValueError>::new(values.into_iter())).ok()
+}
+
+/// The ids in a path. A session may be given by its name or a prefix of its id, which the guard has resolved.
 pub(crate) struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if let Some(NamedSession(id)) = parts.extensions.get::<NamedSession>().copied()
+            && let Some(path) = with_session(parts, id).await
+        {
+            return Ok(Self(path));
+        }
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         path.map(|path| Self(path.0)).map_err(|rejection| {
             // A malformed id gets the same response as an id that does not exist.

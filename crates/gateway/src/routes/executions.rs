@@ -130,7 +130,7 @@ fn location(id: ExecutionId) -> String {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only executions of this session.
+    /// Only executions of this session: its id, its name or a unique prefix of its id.
     session_id: Option<String>,
     /// Only executions in this state.
     #[param(inline)]
@@ -167,11 +167,7 @@ async fn list(
 ) -> Result<JsonBody<PageBody<ExecutionBody>>, ApiError> {
     let page = page_request(query.limit, query.cursor.as_deref())?;
     let session_id = match query.session_id {
-        Some(text) => {
-            let id = text.parse().map_err(|_| ApiError::not_found("session", &text))?;
-            gateway.auth.may_use_session(&who, Need::Read, id).await?;
-            Some(id)
-        }
+        Some(text) => Some(gateway.session_named(&who, Need::Read, &text).await?),
         None => None,
     };
     let filter = ExecutionFilter {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::Json as JsonBody;
 use axum::extract::State;
 use headwater_contract::v1;
-use headwater_protocol::SessionId;
 use headwater_protocol::api::{ErrorBody, PruneBody, PruneRequest};
 use headwater_protocol::units::parse_duration;
 use headwater_store::Role;
@@ -50,16 +49,16 @@ async fn prune(
     Json(request): Json<PruneRequest>,
 ) -> Result<JsonBody<PruneBody>, ApiError> {
     let owner = whose(&who, request.owner)?;
-    if let Some(text) = &request.session_id {
-        let id: SessionId = text.parse().map_err(|_| ApiError::not_found("session", text))?;
-        gateway.auth.may_use_session(&who, Need::Own, id).await?;
-    }
+    let session_id = match &request.session_id {
+        Some(text) => Some(gateway.session_named(&who, Need::Own, text).await?.to_string()),
+        None => None,
+    };
     let older_than = request.older_than.as_deref().map(parse_duration).transpose();
     let older_than = older_than.map_err(|error| ApiError::invalid(format!("`older_than`: {error}")))?;
     let dry_run = request.dry_run;
     let call = v1::PruneRequest {
         owner,
-        session_id: request.session_id,
+        session_id,
         older_than_ms: older_than.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
         keep: request.keep,
         all: request.all,

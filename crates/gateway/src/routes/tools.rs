@@ -114,7 +114,11 @@ where
 {
     let call = Call::try_from(value)?;
     authorise(who, Need::Write)?;
-    let execution = ExecutionSpec { session: call.session, spec: call.spec, request_key };
+    let session = match &call.session {
+        Some(text) => Some(gateway.session_named(who, Need::Write, text).await?),
+        None => None,
+    };
+    let execution = ExecutionSpec { session, spec: call.spec, request_key };
     let started = match call.interactive {
         Some(id) => begin_interactive(gateway, who, &id, execution.clone(), as_events).await,
         None => begin(gateway, who, execution.clone(), as_events).await,

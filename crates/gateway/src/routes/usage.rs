@@ -1,5 +1,7 @@
 //! Quotas: an owner's limits and use, and its starts that are queued.
 
+mod sessions;
+
 use std::sync::Arc;
 
 use axum::Json as JsonBody;
@@ -17,7 +19,7 @@ use crate::http::openapi::Common;
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    OpenApiRouter::new().routes(routes!(usage))
+    OpenApiRouter::new().routes(routes!(usage)).merge(sessions::routes())
 }
 
 /// Amounts of limited resources. In `quota`, absent means unlimited.

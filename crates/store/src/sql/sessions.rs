@@ -2,13 +2,13 @@
 
 use headwater_protocol::{SessionId, SessionSpec};
 
-use super::{Columns, Select, Statement, damaged, from_json, json, page_size, time};
+use super::{Columns, Select, Statement, Value, damaged, from_json, json, page_size, time};
 use crate::{PageRequest, SessionFilter, SessionRow, StoreError};
 
 const COLUMNS: &str = "number, id, owner, spec, sandbox, created_at_ms, ended_at_ms FROM sessions";
 
-pub(crate) fn put(row: &SessionRow) -> Result<Statement, StoreError> {
-    let values = [
+fn values(row: &SessionRow) -> Result<[Value; 7], StoreError> {
+    Ok([
         row.id.to_string().into(),
         row.owner.as_str().into(),
         row.spec.name.as_deref().into(),
@@ -16,12 +16,40 @@ pub(crate) fn put(row: &SessionRow) -> Result<Statement, StoreError> {
         row.sandbox.name().into(),
         row.created_at_ms.into(),
         row.ended_at_ms.into(),
-    ];
+    ])
+}
+
+/// Adds a session; it is not found by its name if another one is.
+pub(crate) fn put(row: &SessionRow) -> Result<Statement, StoreError> {
     Ok(Statement::new(
-        "INSERT INTO sessions (id, owner, name, spec, sandbox, created_at_ms, ended_at_ms) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING",
-        values,
+        "INSERT INTO sessions (id, owner, name, spec, sandbox, created_at_ms, ended_at_ms, unique_name) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN NOT EXISTS (SELECT 1 FROM sessions \
+         WHERE owner = $2 AND unique_name = $3 AND ended_at_ms IS NULL) THEN $3 END) ON CONFLICT (id) DO NOTHING",
+        values(row)?,
     ))
+}
+
+/// Adds a session, and breaks the unique index if its name is taken. The id is checked in the condition: with `ON CONFLICT`
+/// the index of names could be checked first.
+pub(crate) fn create(row: &SessionRow) -> Result<Statement, StoreError> {
+    Ok(Statement::new(
+        "INSERT INTO sessions (id, owner, name, spec, sandbox, created_at_ms, ended_at_ms, unique_name) \
+         SELECT $1, $2, $3, $4, $5, $6, $7, $3 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = $1)",
+        values(row)?,
+    ))
+}
+
+pub(crate) fn rename(id: SessionId, name: Option<&str>) -> Statement {
+    let values = [id.to_string().into(), name.into()];
+    Statement::new("UPDATE sessions SET name = $2, unique_name = $2 WHERE id = $1", values)
+}
+
+pub(crate) fn by_name(owner: &str, name: &str) -> Statement {
+    Select::new(COLUMNS)
+        .when("owner =", Some(owner))
+        .when("unique_name =", Some(name))
+        .only("ended_at_ms IS NULL")
+        .page("number DESC", 1)
 }
 
 pub(crate) fn get(id: SessionId) -> Statement {
@@ -32,6 +60,9 @@ pub(crate) fn list(filter: &SessionFilter, page: PageRequest) -> Statement {
     let mut select = Select::new(COLUMNS)
         .when("owner =", filter.owner.as_deref())
         .when("name =", filter.name.as_deref())
+        .when("id >=", filter.id_prefix.as_deref())
+        // Greater than every digit that can follow.
+        .when("id <", filter.id_prefix.as_ref().map(|prefix| format!("{prefix}g")))
         .among("id IN", filter.among.as_deref())
         .when("number <", page.cursor);
     if let Some(member) = filter.member.as_deref() {

@@ -85,7 +85,7 @@ pub(super) fn naming(path: &Path, mut error: StoreError) -> StoreError {
         | StoreError::Newer { message }
         | StoreError::Conflict { message }
         | StoreError::Unavailable { message, .. } => *message = format!("`{}`: {message}", path.display()),
-        StoreError::Closed => {}
+        StoreError::NameTaken | StoreError::Closed => {}
     }
     error
 }

@@ -14,10 +14,33 @@ use crate::{
 /// How often claiming a key is retried because it was claimed and forgotten in between.
 const MAX_CLAIM_ATTEMPTS: usize = 3;
 
+/// The error of a write that breaks only the rule for names.
+fn name_taken(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Conflict { message } if message.contains("unique_name") => StoreError::NameTaken,
+        error => error,
+    }
+}
+
 #[async_trait]
 impl Store for SqliteStore {
     async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError> {
         Ok(self.write(vec![sessions::put(row)?]).await?.changed > 0)
+    }
+
+    async fn create_session(&self, row: &SessionRow) -> Result<bool, StoreError> {
+        let written = self.write(vec![sessions::create(row)?]).await;
+        Ok(written.map_err(name_taken)?.changed > 0)
+    }
+
+    async fn rename_session(&self, id: SessionId, name: Option<&str>) -> Result<bool, StoreError> {
+        let written = self.write(vec![sessions::rename(id, name)]).await;
+        Ok(written.map_err(name_taken)?.changed > 0)
+    }
+
+    async fn session_by_name(&self, owner: &str, name: &str) -> Result<Option<SessionRow>, StoreError> {
+        let rows = self.fetch(sessions::by_name(owner, name)).await?;
+        Ok(read_all(&rows, sessions::read)?.pop().map(|(_, row)| row))
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<SessionRow>, StoreError> {

@@ -94,6 +94,36 @@ async fn a_file_of_an_older_version_is_brought_up_to_date() {
 }
 
 #[tokio::test]
+async fn sessions_of_an_older_version_that_share_a_name_are_kept_and_the_newest_is_found_by_it() {
+    let place = TestStore::new();
+    migrate_to(&place.path(), 30).await;
+    let rows = [session(), session(), session()];
+    for (row, ended) in rows.iter().zip(["NULL", "NULL", "7"]) {
+        let values = format!(
+            "INSERT INTO sessions (id, owner, name, spec, sandbox, created_at_ms, ended_at_ms) \
+             VALUES ('{}', 'ada', 'dev', '{{\"name\":\"dev\"}}', 'full', 1, {ended})",
+            row.id
+        );
+        raw(&place.path(), &values).await.unwrap();
+    }
+    let store = place.open().await;
+    for row in &rows {
+        let kept = store.session(row.id).await.unwrap().expect("it is kept");
+        assert_eq!(kept.spec.name.as_deref(), Some("dev"), "with its name");
+    }
+    assert_eq!(store.session_by_name("ada", "dev").await.unwrap().map(|row| row.id), Some(rows[1].id));
+    assert!(matches!(
+        store
+            .create_session(&crate::SessionRow {
+                spec: headwater_protocol::SessionSpec { name: Some("dev".into()), ..Default::default() },
+                ..session()
+            })
+            .await,
+        Err(StoreError::NameTaken)
+    ));
+}
+
+#[tokio::test]
 async fn a_file_of_a_newer_version_is_refused() {
     let place = TestStore::new();
     place.open().await.close().await.unwrap();

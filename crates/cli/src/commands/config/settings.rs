@@ -26,6 +26,9 @@ pub struct Setting {
     pub value: Value,
     /// The value without file, environment and flags.
     pub default: Value,
+    /// The value in the running worker, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<Value>,
     /// Where the value comes from.
     #[serde(flatten)]
     pub origin: Origin,
@@ -112,6 +115,7 @@ pub fn all(values: Value, defaults: Value, origins: &Origins<'_>) -> Vec<Setting
             origin: origins.of(&path),
             default: secrets::hide(&path, default.unwrap_or_default()),
             value: secrets::hide(&path, value),
+            running: None,
             path,
         });
     });
@@ -120,7 +124,7 @@ pub fn all(values: Value, defaults: Value, origins: &Origins<'_>) -> Vec<Setting
 }
 
 /// Calls `found` for every value that is not a table with fields.
-fn leaves(path: KeyPath, value: Value, found: &mut dyn FnMut(KeyPath, Value)) {
+pub fn leaves(path: KeyPath, value: Value, found: &mut dyn FnMut(KeyPath, Value)) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {

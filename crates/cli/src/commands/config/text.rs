@@ -40,7 +40,11 @@ fn line(setting: &Setting) -> String {
     } else {
         format!("{name} = {}", inline(&setting.value))
     };
-    format!("{assignment:<COMMENT_COLUMN$}  # {}", origin(setting))
+    let running = setting.running.as_ref().map(|value| {
+        let value = if value.is_null() { "not set".to_owned() } else { inline(value) };
+        format!("; in the running worker: {value}")
+    });
+    format!("{assignment:<COMMENT_COLUMN$}  # {}{}", origin(setting), running.unwrap_or_default())
 }
 
 fn origin(setting: &Setting) -> String {

@@ -5,15 +5,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use headwater_protocol::api::LanguageBody;
 use headwater_protocol::{Command, SessionSpec, SpecError, StartSpec, Stdin};
 
-use crate::args::{RunArgs, StdinArg, Variable, millis};
+use crate::args::{ProgramArgs, StdinArg, Variable, millis};
 use crate::error::CommandError;
 use crate::input::{self, Input};
 use crate::{exit, terminal};
 
 /// The most input or code that is sent within a request; more is streamed.
 const INLINE_BYTES: u64 = 8 << 20;
+
+/// The hint if a suffix does not determine the language.
+const NAME_THE_LANGUAGE: &str = "name it with `--lang LANGUAGE`; `headwater languages` lists them";
 
 /// A validated `headwater run`.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub struct Plan {
     pub detach: bool,
     /// Print JSON.
     pub json: bool,
+    /// The suffix of the file that determines the language, if no language was given.
+    pub suffix: Option<String>,
 }
 
 /// The session to run in.
@@ -41,8 +47,8 @@ pub enum Where {
 
 impl Plan {
     /// Builds and validates the request.
-    pub fn new(args: &RunArgs) -> Result<Self, CommandError> {
-        let command = command(args)?;
+    pub fn new(args: &ProgramArgs, session: Option<&str>) -> Result<Self, CommandError> {
+        let (command, suffix) = command(args)?;
         let inline = args.lang.is_some() && args.file.is_none();
         let code_from_stdin = inline && args.command.first().is_some_and(|word| word == "-");
         let mut spec = StartSpec::new(command);
@@ -54,7 +60,7 @@ impl Plan {
         spec.grace_ms = args.grace.map(millis);
         spec.children = args.children.into();
         spec.on_output_limit = args.on_output_limit.into();
-        let place = place(args, &mut spec);
+        let place = place(args, session, &mut spec);
         let from = match &args.stdin {
             Some(from) => from.clone(),
             None => default_stdin(args, code_from_stdin),
@@ -71,11 +77,23 @@ impl Plan {
         if let Where::Own(session) = &place {
             session.check().map_err(|error| invalid(&error))?;
         }
-        Ok(Self { spec, place, input, detach: args.detach, json: args.json })
+        Ok(Self { spec, place, input, detach: args.detach, json: args.json, suffix })
     }
 }
 
 impl Plan {
+    /// Sets the language of a file by its suffix, from the languages of the engine.
+    pub fn set_language(&mut self, known: &[LanguageBody]) -> Result<(), CommandError> {
+        let (Some(suffix), Command::Code { language, .. }) = (&self.suffix, &mut self.spec.command) else {
+            return Ok(());
+        };
+        let has_suffix =
+            |one: &&LanguageBody| one.suffixes.iter().any(|known| known.eq_ignore_ascii_case(suffix));
+        let found = known.iter().filter(has_suffix).min_by_key(|one| !one.available);
+        language.clone_from(&found.ok_or_else(|| unknown_suffix(suffix))?.name);
+        Ok(())
+    }
+
     /// A hint for a likely mistake, given the exit code.
     pub fn hint(&self, code: u8) -> Option<String> {
         match &self.spec.command {
@@ -100,24 +118,47 @@ fn invalid(error: &SpecError) -> CommandError {
     }
 }
 
-fn command(args: &RunArgs) -> Result<Command, CommandError> {
+/// What to run, and the suffix of a file whose language is not known yet.
+fn command(args: &ProgramArgs) -> Result<(Command, Option<String>), CommandError> {
     if let Some(line) = &args.shell {
-        return Ok(Command::Shell(line.clone()));
+        return Ok((Command::Shell(line.clone()), None));
     }
-    let Some(language) = args.lang.clone() else {
+    let suffix = match (&args.lang, &args.file) {
+        (None, Some(path)) => Some(suffix(path)?),
+        _ => None,
+    };
+    let Some(language) = args.lang.clone().or_else(|| suffix.clone()) else {
+        if args.save.is_some() {
+            return Err(CommandError::usage("`--save` is for source code")
+                .hint("name its language with `--lang LANGUAGE`, or read it with `--file FILE`"));
+        }
         if args.command.is_empty() {
             return Err(
                 CommandError::usage("nothing to run").hint("for example `headwater run -- echo hello`")
             );
         }
-        return Ok(Command::Argv(args.command.clone()));
+        return Ok((Command::Argv(args.command.clone()), None));
     };
     let (code, own_args) = code(args, &language)?;
-    Ok(Command::Code { language, code, file: args.save.clone(), args: own_args.to_vec() })
+    let command = Command::Code { language, code, file: args.save.clone(), args: own_args.to_vec() };
+    Ok((command, suffix))
+}
+
+/// The suffix of a file, without the dot.
+fn suffix(path: &Path) -> Result<String, CommandError> {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str()).filter(|suffix| !suffix.is_empty());
+    suffix.map(ToOwned::to_owned).ok_or_else(|| {
+        CommandError::usage(format!("the language of `{}` is not known: it has no suffix", path.display()))
+            .hint(NAME_THE_LANGUAGE)
+    })
+}
+
+fn unknown_suffix(suffix: &str) -> CommandError {
+    CommandError::usage(format!("no language has the suffix `.{suffix}`")).hint(NAME_THE_LANGUAGE)
 }
 
 /// The source code, and its arguments.
-fn code<'a>(args: &'a RunArgs, language: &str) -> Result<(String, &'a [String]), CommandError> {
+fn code<'a>(args: &'a ProgramArgs, language: &str) -> Result<(String, &'a [String]), CommandError> {
     if let Some(path) = &args.file {
         return Ok((text_of(path)?, &args.command));
     }
@@ -163,7 +204,7 @@ fn read_all(from: impl Read, name: &str) -> Result<Vec<u8>, CommandError> {
     Ok(bytes)
 }
 
-fn environment(args: &RunArgs) -> BTreeMap<String, String> {
+fn environment(args: &ProgramArgs) -> BTreeMap<String, String> {
     let mut env = Variable::collect(&args.env);
     if args.tty {
         // The program draws on the user's terminal.
@@ -177,16 +218,17 @@ fn environment(args: &RunArgs) -> BTreeMap<String, String> {
 }
 
 /// A temporary session gets the limits itself: those of an execution can only be lower than those of its session.
-fn place(args: &RunArgs, spec: &mut StartSpec) -> Where {
+fn place(args: &ProgramArgs, session: Option<&str>, spec: &mut StartSpec) -> Where {
     let limits = args.limits.limits();
-    if let Some(session) = &args.session {
+    if let Some(session) = session {
         spec.limits = limits;
-        return Where::In(session.clone());
+        return Where::In(session.to_owned());
     }
-    Where::Own(Box::new(SessionSpec { limits, one_shot: true, ..SessionSpec::default() }))
+    let network = args.network.map(Into::into).unwrap_or_default();
+    Where::Own(Box::new(SessionSpec { limits, network, one_shot: true, ..SessionSpec::default() }))
 }
 
-fn default_stdin(args: &RunArgs, code_from_stdin: bool) -> StdinArg {
+fn default_stdin(args: &ProgramArgs, code_from_stdin: bool) -> StdinArg {
     if args.detach || code_from_stdin || (!args.tty && (terminal::in_background() || input::own_is_null())) {
         StdinArg::None
     } else {
@@ -226,7 +268,7 @@ mod tests {
     fn plan(line: &[&str]) -> Result<Plan, CommandError> {
         let line = [&["headwater", "run"], line].concat();
         match Cli::try_parse_from(line).unwrap().command {
-            Subcommand::Run(args) => Plan::new(&args),
+            Subcommand::Run(args) => Plan::new(&args.program, args.session.as_deref()),
             other => panic!("{other:?}"),
         }
     }
@@ -256,6 +298,34 @@ mod tests {
         assert_eq!(from_file.spec.command, given.spec.command);
         for bad in [&["--lang", "python"][..], &["--lang", "python", "a", "b"], &[]] {
             assert!(!plan(bad).unwrap_err().hints.is_empty(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_suffix_of_a_file_determines_the_language() {
+        let folder = tempfile::tempdir().unwrap();
+        let known = |name: &str, suffix: &str, available| {
+            let language = serde_json::json!({
+                "name": name, "suffixes": [suffix], "available": available,
+            });
+            serde_json::from_value::<LanguageBody>(language).unwrap()
+        };
+        let known = [known("other", "py", false), known("python", "py", true), known("ruby", "rb", true)];
+        let language = |name: &str, more: &[&str]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "print(1)").unwrap();
+            let mut plan = plan(&[&["--stdin", "none", "--file", path.to_str().unwrap()], more].concat())?;
+            plan.set_language(&known)?;
+            let Command::Code { language, args, .. } = plan.spec.command else { panic!() };
+            assert_eq!(args, ["x"], "the remaining words are arguments of the code");
+            Ok::<_, CommandError>(language)
+        };
+        assert_eq!(language("a.py", &["x"]).unwrap(), "python");
+        assert_eq!(language("a.PY", &["x"]).unwrap(), "python");
+        assert_eq!(language("a.py", &["--lang", "ruby", "x"]).unwrap(), "ruby", "an explicit language wins");
+        for (name, said) in [("a.xyz", "`.xyz`"), ("Makefile", "no suffix")] {
+            let error = language(name, &["x"]).unwrap_err();
+            assert!(error.message.contains(said) && error.hints[0].contains("--lang"), "{error:?}");
         }
     }
 

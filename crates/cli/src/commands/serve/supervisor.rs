@@ -27,6 +27,7 @@ use tokio::time::Instant;
 use self::restarts::{Next, Restarts};
 use super::socket;
 use crate::args::{ConfigArgs, ServeArgs};
+use crate::commands::config::running;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
 use crate::{signals, start};
@@ -177,6 +178,7 @@ enum End {
 
 impl Supervisor<'_> {
     async fn run(mut self) -> Result<u8, CommandError> {
+        self.replace_outdated_worker().await;
         let mut restarts = Restarts::default();
         loop {
             let server = self.start()?;
@@ -206,6 +208,31 @@ impl Supervisor<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// A worker that runs with another configuration is stopped, and the server starts the next one, which takes over the
+    /// programs. One that must not be replaced keeps running, which is logged.
+    async fn replace_outdated_worker(&self) {
+        let outdated = match running::outdated(&self.place, &self.settings.worker).await {
+            Ok(Some(outdated)) => outdated,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!("cannot compare the configuration of the running worker: {}", error.message);
+                return;
+            }
+        };
+        let (pid, keys) = (outdated.pid, outdated.keys());
+        if !outdated.is_replaceable() {
+            tracing::warn!(
+                pid,
+                "the running worker keeps its own values of {keys}; `headwater stop` stops it"
+            );
+            return;
+        }
+        tracing::info!(pid, "the configuration has changed ({keys}): a new worker takes over");
+        if let Err(error) = crate::commands::stop::end_worker(&self.place).await {
+            tracing::error!("the worker keeps its old settings: {}", error.message);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use headwater_protocol::{Children, Command, SessionId, StartSpec, Stdin};
+use headwater_protocol::{Children, Command, StartSpec, Stdin};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -61,10 +61,9 @@ pub(crate) struct CodeExecutionRequest {
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     conversation_id: Option<String>,
-    /// The session that it runs in.
+    /// The session that it runs in: its id, its name or a unique prefix of its id.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    session_id: Option<SessionId>,
+    session_id: Option<String>,
 }
 
 /// A call of `run_command`.
@@ -95,7 +94,8 @@ pub(crate) struct RunCommandRequest {
 /// The execution to start for a call, and its session.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Call {
-    pub(crate) session: Option<SessionId>,
+    /// The id, the name or a prefix of the id of the session.
+    pub(crate) session: Option<String>,
     pub(crate) interactive: Option<String>,
     pub(crate) spec: StartSpec,
 }
@@ -199,6 +199,7 @@ fn name(
 
 #[cfg(test)]
 mod tests {
+    use headwater_protocol::SessionId;
     use serde_json::{Value, json};
 
     use super::*;

@@ -10,6 +10,7 @@ use axum::response::IntoResponse;
 use headwater_contract::v1;
 use headwater_protocol::api::{ForkRequest, SessionBody};
 use headwater_protocol::{Session, SessionId};
+use headwater_store::StoreError;
 
 use crate::auth::{Identity, Need, authorise};
 use crate::bodies::{OWNER, session_body};
@@ -17,6 +18,7 @@ use crate::error::ApiError;
 use crate::executions::reconcile::session_row;
 use crate::http::extract::{Json, NoQuery, Path};
 use crate::http::openapi::{Common, NotFound, SessionEnded, TakesJson};
+use crate::sessions::by_name::name_taken;
 use crate::state::Gateway;
 
 /// Creates a session like another: with the same limits and environment variables, and a copy of its
@@ -57,6 +59,8 @@ async fn fork_session(
     request: ForkRequest,
 ) -> Result<Session, ApiError> {
     let id = SessionId::random();
+    gateway.check_name_is_free(&who.owner, request.name.as_deref(), id).await?;
+    let name = request.name.clone();
     let source = gateway.worker.session(from).await?;
     let mut metadata: HashMap<_, _> = source.spec.metadata.into_iter().collect();
     metadata.insert(OWNER.to_owned(), who.owner.clone());
@@ -69,10 +73,13 @@ async fn fork_session(
     };
     gateway.worker.fork_session(request).await?;
     let session = gateway.worker.session(id).await?;
-    if let Err(error) = gateway.store.put_session(&session_row(session.clone())).await {
+    if let Err(error) = gateway.store.create_session(&session_row(session.clone())).await {
         // The session would be unknown to the gateway.
         let _ = gateway.worker.end_session(id, true).await;
-        return Err(error.into());
+        return Err(match error {
+            StoreError::NameTaken => name_taken(name.as_deref().unwrap_or_default()),
+            error => error.into(),
+        });
     }
     gateway.auth.access.put_session(id, who.owner.clone());
     gateway.audit.record(who, "session.fork", id.to_string(), format!("from={from}"));

@@ -3,8 +3,8 @@
 use headwater_protocol::{Limits, SandboxKind, SessionId, SessionSpec};
 
 use super::all_pages;
-use crate::tests::samples::{execution, key, put, put_session, session};
-use crate::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow, Store};
+use crate::tests::samples::{NOW, execution, key, put, put_session, session};
+use crate::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow, Store, StoreError};
 
 pub(crate) async fn a_session_is_found_as_it_was_put(store: &dyn Store) {
     let spec = SessionSpec {
@@ -105,4 +105,45 @@ pub(crate) async fn a_removed_session_takes_its_executions_and_keys_along_and_no
         assert_eq!(store.claim_key(row).await.unwrap(), Claim::Known(row.clone()));
     }
     assert!(!store.remove_session(gone).await.unwrap());
+}
+
+fn named(owner: &str, name: &str) -> SessionRow {
+    let spec = SessionSpec { name: Some(name.into()), ..SessionSpec::default() };
+    SessionRow { owner: owner.into(), spec, ..session() }
+}
+
+pub(crate) async fn a_name_is_unique_among_the_live_sessions_of_an_owner(store: &dyn Store) {
+    let (first, second, bobs) = (named("ann", "dev"), named("ann", "dev"), named("bob", "dev"));
+    let found =
+        async |owner: &str, name: &str| store.session_by_name(owner, name).await.unwrap().map(|row| row.id);
+    assert!(store.create_session(&first).await.unwrap());
+    assert!(!store.create_session(&first).await.unwrap(), "repeated with the same id");
+    assert!(matches!(store.create_session(&second).await, Err(StoreError::NameTaken)));
+    assert_eq!(store.session(second.id).await.unwrap(), None);
+    assert!(store.create_session(&bobs).await.unwrap());
+    assert_eq!((found("ann", "dev").await, found("bob", "dev").await), (Some(first.id), Some(bobs.id)));
+    // A session that exists already is added all the same, and found by its id.
+    assert!(store.put_session(&second).await.unwrap());
+    assert_eq!(store.session(second.id).await.unwrap(), Some(second.clone()));
+    assert_eq!(found("ann", "dev").await, Some(first.id));
+    assert!(matches!(store.rename_session(second.id, Some("dev")).await, Err(StoreError::NameTaken)));
+    assert!(store.rename_session(second.id, Some("other")).await.unwrap());
+    assert_eq!(found("ann", "other").await, Some(second.id));
+    assert!(store.end_session(first.id, NOW).await.unwrap());
+    assert_eq!(found("ann", "dev").await, None, "the name of an ended session is free");
+    assert!(store.rename_session(second.id, Some("dev")).await.unwrap());
+    assert_eq!(found("ann", "dev").await, Some(second.id));
+}
+
+pub(crate) async fn sessions_are_found_by_a_prefix_of_their_ids(store: &dyn Store) {
+    let with_id = |id: &str| SessionRow { id: format!("ses_{id:0<32}").parse().unwrap(), ..session() };
+    for id in ["ab", "abf", "ac", "b"] {
+        assert!(store.put_session(&with_id(id)).await.unwrap());
+    }
+    let count = async |prefix: &str| {
+        let filter = SessionFilter { id_prefix: Some(format!("ses_{prefix}")), ..SessionFilter::default() };
+        store.sessions(&filter, PageRequest::first(9)).await.unwrap().items.len()
+    };
+    assert_eq!((count("ab").await, count("abf").await, count("a").await), (2, 1, 3));
+    assert_eq!((count("").await, count("c").await), (4, 0));
 }
