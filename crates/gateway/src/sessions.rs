@@ -8,7 +8,7 @@ use std::sync::Arc;
 use headwater_contract::v1;
 use headwater_protocol::api::SessionPatch;
 use headwater_protocol::{Session, SessionId, SessionSpec, SessionState};
-use headwater_store::{Page, PageRequest, SessionFilter, SessionRow};
+use headwater_store::{Page, PageRequest, Role, SessionFilter, SessionRow};
 
 use crate::auth::{Identity, Need, authorise};
 use crate::bodies::{OWNER, check_metadata, session_by_row};
@@ -130,6 +130,9 @@ impl Gateway {
         }
         filter.among = among;
         let _permit = self.quota.lists.acquire(&who.owner).await;
+        if who.role == Role::Admin {
+            self.reconciler.adopt_recent().await;
+        }
         let mut parts = InParts::new(page);
         while let Some(part) = parts.wanted() {
             parts.add(self.session_rows(&filter, part).await?);
