@@ -16,6 +16,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (10, "builds", include_str!("../../migrations/sqlite/0010_builds.sql")),
     (20, "tickets", include_str!("../../migrations/sqlite/0020_tickets.sql")),
     (30, "retention", include_str!("../../migrations/sqlite/0030_retention.sql")),
+    (50, "chat executions", include_str!("../../migrations/sqlite/0050_chat_executions.sql")),
 ];
 
 /// Applies missing migrations, all or none. The lock is taken before checking, because the server and a
