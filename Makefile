@@ -29,6 +29,7 @@ test: setup ## run all tests, against the real binary
 	@$(CARGO) test --workspace --no-fail-fast
 	@scripts/test-js.sh
 	@scripts/test-openapi.sh
+	@scripts/test-openapi-clients.sh
 
 test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
@@ -36,8 +37,8 @@ test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min,
 test-deploy: setup ## test deploy/ with nginx, Caddy and Prometheus, and backups (5 min; not part of check)
 	@scripts/test-deploy.sh
 
-openapi: setup ## update docs/openapi.json after a change of the API
-	@UPDATE_OPENAPI=1 $(CARGO) test --quiet --workspace --lib the_openapi_document_is_the_committed_one
+openapi: setup ## update docs/openapi.json and the tables of docs/api.md after a change of the API
+	@UPDATE_OPENAPI=1 $(CARGO) test --quiet --workspace --lib the_committed_one
 
 snapshots: setup ## update the snapshots of the CLI's texts after a change of a help text or message
 	@INSTA_UPDATE=always $(CARGO) test --quiet --workspace --bin headwater
@@ -51,6 +52,7 @@ check: setup ## run everything CI runs: format, lints, build, tests
 	@echo "== tests ==" && $(CARGO) test --workspace --no-fail-fast
 	@echo "== JavaScript clients ==" && scripts/test-js.sh
 	@echo "== schemathesis ==" && scripts/test-openapi.sh
+	@echo "== generated clients ==" && scripts/test-openapi-clients.sh
 	@echo "== all checks passed =="
 
 bench: setup-bench ## run the benchmarks: ratios to this machine's baseline and to comparable servers

@@ -284,15 +284,23 @@ impl Client {
         self.list_executions(v1::ListExecutionsRequest {
             session_id: session.map(|id| id.to_string()),
             running_only,
-            brief: false,
+            ..Default::default()
         })
         .await
+    }
+
+    /// Returns the executions that were accepted later than this time.
+    pub async fn executions_since(&self, started_after_ms: u64) -> Result<Vec<Execution>> {
+        let started_after_ms = Some(started_after_ms);
+        self.list_executions(v1::ListExecutionsRequest { started_after_ms, ..Default::default() }).await
     }
 
     /// Returns running executions, of one session or of all, without their environments.
     pub async fn running_in_brief(&self, session: Option<SessionId>) -> Result<Vec<Execution>> {
         let session_id = session.map(|id| id.to_string());
-        self.list_executions(v1::ListExecutionsRequest { session_id, running_only: true, brief: true }).await
+        let request =
+            v1::ListExecutionsRequest { session_id, running_only: true, brief: true, started_after_ms: None };
+        self.list_executions(request).await
     }
 
     async fn list_executions(&self, request: v1::ListExecutionsRequest) -> Result<Vec<Execution>> {

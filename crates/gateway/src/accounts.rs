@@ -108,6 +108,8 @@ impl From<UserRow> for UserBody {
 
 /// A token, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(examples(json!({"id": "tok_0123456789abcdef", "name": "ci", "owner": "ann", "role": "member",
+    "created_at": "2026-01-02T03:04:05.678Z", "token": "hw_..."})))]
 pub(crate) struct TokenBody {
     /// `tok_` and 32 hexadecimal digits.
     id: String,

@@ -28,15 +28,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use headwater_protocol::SessionId;
+use headwater_protocol::api::ErrorCode;
 use headwater_store::{Role, SessionRole, Store};
 
 use self::access::AccessCache;
 pub(crate) use self::authorise::{Need, Whose, authorise, authorise_on};
 use self::backoff::LoginBackoff;
-pub(crate) use self::cookie::{cleared, set as set_cookie};
+pub(crate) use self::cookie::{COOKIE, cleared, set as set_cookie};
 pub(crate) use self::credential::{Credential, Foreign};
 pub(crate) use self::guard::{guard, too_many};
 use self::identity_cache::IdentityCache;
@@ -187,8 +187,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Identity {
 /// No valid credential came with the request (401).
 pub(crate) fn unauthenticated() -> ApiError {
     ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "unauthenticated",
+        ErrorCode::Unauthenticated,
         "no valid token came with this request",
         "send `Authorization: Bearer <token>`: an API token, or what `POST /v1/login` gives; the first token is in the \
          file `token` of the server's data folder",

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use headwater_contract::{ContractError, Fault, FaultKind};
-use headwater_protocol::api::{ErrorBody, ErrorDetail, RequestError};
+use headwater_protocol::api::{ErrorBody, ErrorCode, ErrorDetail, RequestError};
 use headwater_protocol::{IdError, SpecError};
 use headwater_store::StoreError;
 
@@ -19,7 +19,7 @@ pub struct ApiError {
     /// The HTTP status.
     pub status: StatusCode,
     /// A stable code for programs.
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// A description of the error for people.
     pub message: Cow<'static, str>,
     /// A suggestion how to fix or avoid the error.
@@ -29,27 +29,26 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// Creates an error without `Retry-After`.
+    /// Creates an error with the status of its code, and without `Retry-After`.
     pub fn new(
-        status: StatusCode,
-        code: &'static str,
+        code: ErrorCode,
         message: impl Into<Cow<'static, str>>,
         hint: impl Into<Cow<'static, str>>,
     ) -> Self {
+        let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { status, code, message: message.into(), hint: hint.into(), retry_after: None }
     }
 
     /// The request is not valid (400).
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid_request", message, "`/docs` describes every request")
+        Self::new(ErrorCode::InvalidRequest, message, "`/docs` describes every request")
     }
 
     /// The object does not exist or belongs to somebody else (404): the two must be indistinguishable.
     pub fn not_found(what: &str, id: &str) -> Self {
         let id: String = id.chars().take(64).collect();
         Self::new(
-            StatusCode::NOT_FOUND,
-            "not_found",
+            ErrorCode::NotFound,
             format!("there is no {what} `{id}`"),
             format!("`GET /v1/{what}s` lists the existing ones"),
         )
@@ -59,37 +58,36 @@ impl ApiError {
     pub fn log_removed(message: impl Into<Cow<'static, str>>) -> Self {
         let hint =
             "read a log before it is removed; `[retention]` in the configuration sets how long logs are kept";
-        Self::new(StatusCode::GONE, "log_removed", message, hint)
+        Self::new(ErrorCode::LogRemoved, message, hint)
     }
 
     /// The object exists and its state does not allow the request (409).
     pub fn conflict(message: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::CONFLICT, "conflict", message, hint)
+        Self::new(ErrorCode::Conflict, message, hint)
     }
 
     /// The caller is authenticated and lacks the permission (403).
     pub fn forbidden(message: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", message, hint)
+        Self::new(ErrorCode::Forbidden, message, hint)
     }
 
     /// A temporary failure that the caller did not cause (503).
     pub fn unavailable(message: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Self {
-        let error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message, hint);
+        let error = Self::new(ErrorCode::Unavailable, message, hint);
         Self { retry_after: Some(Duration::from_secs(1)), ..error }
     }
 
     /// The disk of the server is full (507).
     pub fn no_space() -> Self {
         let hint = "free space on the server's disk; reading, cancelling and deleting still work";
-        Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", "the server's disk is full", hint)
+        Self::new(ErrorCode::DiskFull, "the server's disk is full", hint)
     }
 
     /// A bug or a broken host (500). The cause is written to the log and not sent to the caller.
     pub fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(%cause, "request failed with an internal error");
         Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
+            ErrorCode::Internal,
             "internal server error",
             "the server's log contains the cause; search it for this request id",
         )
@@ -106,7 +104,7 @@ impl ApiError {
     pub fn body(&self) -> ErrorBody {
         ErrorBody {
             error: ErrorDetail {
-                code: self.code.to_owned(),
+                code: self.code.name().to_owned(),
                 message: self.message.clone().into_owned(),
                 hint: self.hint.clone().into_owned(),
                 request_id: request_id(),
@@ -134,45 +132,33 @@ impl From<Fault> for ApiError {
     fn from(fault: Fault) -> Self {
         let error = match fault.kind {
             FaultKind::Invalid => Self::invalid(fault.message),
-            FaultKind::NotFound => Self::new(
-                StatusCode::NOT_FOUND,
-                "not_found",
-                fault.message,
-                "it may have ended and been removed",
-            ),
+            FaultKind::NotFound => {
+                Self::new(ErrorCode::NotFound, fault.message, "it may have ended and been removed")
+            }
             FaultKind::Gone => Self::log_removed(fault.message),
-            FaultKind::PastEnd => Self::new(
-                StatusCode::BAD_REQUEST,
-                "after_past_end",
-                fault.message,
-                "follow from the last event",
-            ),
+            FaultKind::PastEnd => {
+                Self::new(ErrorCode::AfterPastEnd, fault.message, "follow from the last event")
+            }
             FaultKind::TooSlow => {
-                Self::new(StatusCode::CONFLICT, "reader_too_slow", fault.message, "follow without `lossless`")
+                Self::new(ErrorCode::ReaderTooSlow, fault.message, "follow without `lossless`")
             }
             FaultKind::Conflict => Self::conflict(fault.message, "check its state first"),
-            FaultKind::Mismatch => Self::new(
-                StatusCode::PRECONDITION_FAILED,
-                "changed",
-                fault.message,
-                "read it again, then repeat the change",
-            ),
-            // The limit of the session, not of the server: the request exceeds it.
-            FaultKind::Full => {
-                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "disk_full", fault.message, "remove files first")
+            FaultKind::Mismatch => {
+                Self::new(ErrorCode::Changed, fault.message, "read it again, then repeat the change")
             }
-            FaultKind::OverDisk => Self::new(
-                StatusCode::CONFLICT,
-                "disk_limit",
-                fault.message,
-                "delete files of the session first",
-            ),
+            // The limit of the session, not of the server: the request exceeds it.
+            FaultKind::Full => Self {
+                status: StatusCode::PAYLOAD_TOO_LARGE,
+                ..Self::new(ErrorCode::DiskFull, fault.message, "remove files first")
+            },
+            FaultKind::OverDisk => {
+                Self::new(ErrorCode::DiskLimit, fault.message, "delete files of the session first")
+            }
             FaultKind::NoSpace => Self::no_space(),
             FaultKind::Exhausted => Self {
                 retry_after: Some(Duration::from_secs(1)),
                 ..Self::new(
-                    StatusCode::TOO_MANY_REQUESTS,
-                    "exhausted",
+                    ErrorCode::Exhausted,
                     fault.message,
                     "wait until something ends, or end something",
                 )

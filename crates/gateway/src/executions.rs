@@ -17,7 +17,7 @@ use futures_util::StreamExt;
 use headwater_contract::ContractError;
 use headwater_protocol::api::ExecutionStateName;
 use headwater_protocol::{Execution, ExecutionId, ExecutionState};
-use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, StateFilter};
+use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, Role, StateFilter};
 
 use crate::auth::{Identity, Need};
 use crate::bodies::execution_by_row;
@@ -94,6 +94,9 @@ impl Gateway {
         filter.among = among;
         filter.state = state.map(stored_state);
         let _permit = self.quota.lists.acquire(&who.owner).await;
+        if who.role == Role::Admin {
+            self.reconciler.adopt_recent().await;
+        }
         let mut parts = InParts::new(page);
         while let Some(part) = parts.wanted() {
             parts.add(self.execution_rows(&filter, part).await?);

@@ -10,8 +10,8 @@ pub(crate) mod watchdog;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use headwater_protocol::Verdict;
+use headwater_protocol::api::ErrorCode;
 use headwater_store::Store;
 
 use crate::config::Quotas;
@@ -171,7 +171,7 @@ impl Quota {
     pub(crate) async fn count_usage(&self, owner: &str, verdict: &Verdict) {
         let printed = [verdict.stdout_bytes, verdict.stderr_bytes, verdict.output_bytes];
         self.meter.add_log(owner, printed.into_iter().fold(0, u64::saturating_add));
-        if self.limits.of(owner).cpu_per_day.is_none() || verdict.usage.cpu_ms == 0 {
+        if verdict.usage.cpu_ms == 0 {
             return;
         }
         if let Err(error) = self.store.add_cpu(owner, day(now_ms()), verdict.usage.cpu_ms).await {
@@ -181,6 +181,6 @@ impl Quota {
 }
 
 fn exceeded(message: String, hint: &'static str, retry_after: Option<Duration>) -> ApiError {
-    let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", message, hint);
+    let error = ApiError::new(ErrorCode::QuotaExceeded, message, hint);
     ApiError { retry_after, ..error }
 }

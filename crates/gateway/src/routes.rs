@@ -6,6 +6,7 @@
 pub(crate) mod attach;
 pub(crate) mod audit;
 pub(crate) mod builds;
+pub(crate) mod chat;
 pub(crate) mod editor;
 pub(crate) mod events;
 pub(crate) mod executions;
@@ -18,6 +19,8 @@ pub(crate) mod output;
 pub(crate) mod packages;
 pub(crate) mod prune;
 pub(crate) mod recordings;
+#[cfg(test)]
+mod reference;
 pub(crate) mod router;
 pub(crate) mod sessions;
 pub(crate) mod shares;

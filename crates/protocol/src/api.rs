@@ -15,7 +15,7 @@ mod start;
 mod timestamp;
 mod tree;
 
-pub use error::{ErrorBody, ErrorDetail};
+pub use error::{ErrorBody, ErrorCode, ErrorDetail};
 pub use event::{EventBody, EventJsonError, EventViews, read_event, write_event};
 pub use execution::{ExecutionBody, ExecutionStateName, ExitBody, LogRemovedBody};
 pub use file::{

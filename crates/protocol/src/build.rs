@@ -92,6 +92,7 @@ pub enum Severity {
 /// A range in a file. Lines and columns (in bytes) count from 1, and the end is exclusive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SourceRange))]
 #[serde(default)]
 pub struct Range {
     /// The path in the workspace, or of a system header.
@@ -109,6 +110,7 @@ pub struct Range {
 /// A change that would fix the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = DiagnosticFix))]
 pub struct Fix {
     /// The range to replace; empty for an insertion.
     pub range: Range,
@@ -119,6 +121,7 @@ pub struct Fix {
 /// A note that explains a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = DiagnosticNote))]
 pub struct Note {
     /// The position.
     #[serde(flatten)]

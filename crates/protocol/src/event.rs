@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExecutionId, ExitDetail};
+use crate::{ExecutionId, ExitDetail, documented};
 
 /// The number of an event in an execution's log. The first is 1; `Seq(0)` is before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,6 +29,7 @@ impl fmt::Display for Seq {
 /// The source of output bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = OutputStream))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Stream {
@@ -64,58 +65,38 @@ impl Stream {
     }
 }
 
-/// Why an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// It exited by itself, with an exit code.
-    Exited,
-    /// A signal ended it that did not come from Headwater.
-    Signalled,
-    /// Its wall time or CPU time ran out.
-    TimedOut,
-    /// A client cancelled it.
-    Cancelled,
-    /// The kernel killed it because it reached its memory limit.
-    Oom,
-    /// It reached its output limit and was stopped.
-    OutputLimit,
-    /// Its session reached its disk limit.
-    DiskLimit,
-    /// It could not be started: missing command, bad working directory, and the like.
-    SetupFailed,
-    /// Its end was not observed.
-    Lost,
+documented! {
+    /// Why an execution ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+    #[cfg_attr(feature = "openapi", schema(as = ExitReason))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Reason: &'static str {
+        /// It exited by itself, with an exit code.
+        Exited = "exited",
+        /// A signal ended it that did not come from Headwater.
+        Signalled = "signalled",
+        /// Its wall time or CPU time ran out.
+        TimedOut = "timed_out",
+        /// It was cancelled, or its session was ended or hibernated.
+        Cancelled = "cancelled",
+        /// The kernel killed it because it reached its memory limit.
+        Oom = "oom",
+        /// It reached its output limit and was stopped.
+        OutputLimit = "output_limit",
+        /// Its session reached its disk limit.
+        DiskLimit = "disk_limit",
+        /// It could not be started: missing command, bad working directory, and the like.
+        SetupFailed = "setup_failed",
+        /// Its end was not observed.
+        Lost = "lost",
+    }
 }
 
 impl Reason {
-    /// All reasons.
-    pub const ALL: [Self; 9] = [
-        Self::Exited,
-        Self::Signalled,
-        Self::TimedOut,
-        Self::Cancelled,
-        Self::Oom,
-        Self::OutputLimit,
-        Self::DiskLimit,
-        Self::SetupFailed,
-        Self::Lost,
-    ];
-
     /// The name on the wire.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exited => "exited",
-            Self::Signalled => "signalled",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::Oom => "oom",
-            Self::OutputLimit => "output_limit",
-            Self::DiskLimit => "disk_limit",
-            Self::SetupFailed => "setup_failed",
-            Self::Lost => "lost",
-        }
+        self.value()
     }
 
     /// The reason with this name.
@@ -136,7 +117,6 @@ pub struct Usage {
 
 /// How an execution ended: the content of its one `exited` event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verdict {
     /// Why it ended.
     pub reason: Reason,

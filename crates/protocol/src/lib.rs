@@ -8,6 +8,7 @@ pub mod api;
 pub mod build;
 mod clock;
 mod detail;
+mod documented;
 mod event;
 mod execution;
 pub mod frames;

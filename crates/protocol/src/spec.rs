@@ -89,6 +89,7 @@ pub enum Stdin {
 /// The size of a terminal in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"rows": 24, "cols": 80}))))]
 pub struct TtySize {
     /// The number of rows.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]

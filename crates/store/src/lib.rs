@@ -25,6 +25,7 @@
 //! - `users` sign in with a password; `sign_ins` are the resulting credentials, each the hash of a secret.
 //!   Objects of a user have its name as their owner, without a foreign key: owners need not be users.
 //! - `tickets` open and resume one stream each, on behalf of a credential.
+//! - `chat_executions` are results that a chat's client ran itself, by the client's ids.
 //! - `session_members` and `shares` give others access to a session, and are removed with it.
 //! - `audit` rows record who did what to which object, never content.
 //!
@@ -34,6 +35,7 @@
 //! [`Store`] is the interface for the gateway; [`SqliteStore`] is the implementation for one machine.
 
 mod builds;
+mod chat;
 mod error;
 mod page;
 mod reserve;
@@ -49,6 +51,7 @@ mod tickets;
 mod users;
 
 pub use builds::BuildRow;
+pub use chat::{ChatExecutionRow, ChatExecutions};
 pub use error::StoreError;
 pub use page::{AuditFilter, ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
 pub use reserve::{Free, Reserve};

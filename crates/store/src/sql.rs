@@ -3,6 +3,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod builds;
+pub(crate) mod chat;
 pub(crate) mod executions;
 pub(crate) mod keys;
 pub(crate) mod retention;

@@ -10,6 +10,7 @@
 //! at any moment, and the file is consistent after a power failure, though the last moments before it may be
 //! missing. The worker's logs, not this file, are the record of what ran.
 
+mod chat;
 mod error;
 mod examine;
 mod file;

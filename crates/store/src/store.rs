@@ -7,9 +7,9 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditFilter, AuditRow, AuditRules, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow,
-    Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow, Shares, StoreError, Tickets,
-    TokenRow, Users,
+    AuditFilter, AuditRow, AuditRules, BuildRow, ChatExecutions, Claim, ExecutionEnd, ExecutionFilter,
+    ExecutionRow, KeyRow, Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow, Shares,
+    StoreError, Tickets, TokenRow, Users,
 };
 
 /// The gateway's database.
@@ -17,7 +17,7 @@ use crate::{
 /// A write that has returned `Ok` survives a `kill -9`, and every later read sees it. Writes take effect in
 /// the order of the calls. A write is completed even if its caller goes away after it was queued.
 #[async_trait]
-pub trait Store: Users + Shares + Tickets + Send + Sync + Debug {
+pub trait Store: Users + Shares + Tickets + ChatExecutions + Send + Sync + Debug {
     /// Adds a session. Returns false and changes nothing if the id exists. If another session of its owner has its name, it
     /// is added all the same, and is not found by the name.
     async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError>;

@@ -47,6 +47,10 @@ macro_rules! on_sqlite {
 }
 
 on_sqlite! {
+    chat {
+        a_message_has_its_results_in_order_and_each_once
+        the_oldest_results_of_an_owner_past_its_number_are_removed
+    }
     tickets {
         a_ticket_is_bound_once_and_found_with_its_stream
         expired_tickets_and_those_past_an_owners_number_are_removed

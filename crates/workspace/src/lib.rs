@@ -38,7 +38,7 @@ use self::error::from_errno;
 pub use self::path::{PathError, WorkspacePath};
 pub use self::staging::{StagingDir, set_modified, staging_root};
 pub use self::walk::{MAX_DEPTH, WalkEntry};
-pub use self::write::{Expect, NewFile};
+pub use self::write::{Expect, NewFile, is_hidden_name};
 
 /// Resolution stays below the folder, follows no link (not even those of `/proc`), and enters no other file system.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH

@@ -93,10 +93,17 @@ impl NewFile {
         let folder = self.workspace.parent(&path, true)?.0;
         let existing = replaceable(folder.as_fd(), &path)?;
         expect.check(&path, existing.as_ref())?;
-        let kept = existing.map_or(FILE_MODE, |existing| Mode::from_raw_mode(existing.mode & 0o777));
+        let kept = existing.as_ref().map_or(FILE_MODE, |existing| Mode::from_raw_mode(existing.mode & 0o777));
         let mode = mode.map_or(kept, |mode| Mode::from_raw_mode(mode & 0o777));
         let placed = hand_over(self.workspace.owner, self.file.as_fd(), mode).and_then(|()| {
-            if *expect == Expect::Nothing { self.appear(&folder) } else { self.replace(&folder) }
+            if existing.is_some() {
+                return self.replace(&folder);
+            }
+            // A new file appears under its name at once: watches report it as created, and not as renamed.
+            match self.appear(&folder) {
+                Err(Errno::EXIST) if *expect != Expect::Nothing => self.replace(&folder),
+                placed => placed,
+            }
         });
         let stat = placed.and_then(|()| rustix::fs::fstat(&self.file));
         stat.map(|stat| Entry::from(&stat)).map_err(|error| match error {
@@ -117,19 +124,23 @@ impl NewFile {
         link(self.file.as_fd(), folder.as_fd(), name)
     }
 
-    /// Gets its name and replaces an existing entry.
+    /// Gets its name and replaces an existing entry. The hidden name is in the same folder, so that a watch on the folder
+    /// sees where the file comes from.
     fn replace(&mut self, folder: &OwnedFd) -> Result<(), Errno> {
         let (_, name) = self.path.split();
-        if self.named.is_none() {
-            let hidden = hidden_name();
-            link(self.file.as_fd(), self.workspace.root.as_fd(), hidden.as_bytes())?;
-            self.named = Some(hidden);
-        }
         if let Some(hidden) = &self.named {
             rustix::fs::renameat(&self.workspace.root, hidden, folder, name)?;
+            self.named = None;
+            return Ok(());
         }
-        self.named = None;
-        Ok(())
+        let hidden = hidden_name();
+        link(self.file.as_fd(), folder.as_fd(), hidden.as_bytes())?;
+        let renamed = rustix::fs::renameat(folder, &hidden, folder, name);
+        if renamed.is_err() {
+            // A program may have removed it.
+            let _ = rustix::fs::unlinkat(folder, &hidden, AtFlags::empty());
+        }
+        renamed
     }
 }
 
@@ -152,9 +163,18 @@ fn write_all(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
+/// The beginning of the names that the server gives to entries for a moment.
+const HIDDEN_PREFIX: &str = ".headwater-";
+
 /// A name that no program can guess.
 pub(crate) fn hidden_name() -> String {
-    format!(".headwater-{}", ExecutionId::random())
+    format!("{HIDDEN_PREFIX}{}", ExecutionId::random())
+}
+
+/// Whether the server gave this name to an entry for a moment.
+pub fn is_hidden_name(name: &[u8]) -> bool {
+    let rest = name.strip_prefix(HIDDEN_PREFIX.as_bytes()).and_then(|rest| std::str::from_utf8(rest).ok());
+    rest.is_some_and(|rest| rest.parse::<ExecutionId>().is_ok() || rest.starts_with("removed-"))
 }
 
 fn new_file(folder: BorrowedFd<'_>) -> Result<(OwnedFd, Option<String>), Errno> {

@@ -103,6 +103,8 @@ async fn invalid_queries_are_refused_and_name_the_parameter() -> Result<()> {
     }
     for (method, path) in [
         ("POST", "/v1/sessions".to_owned()),
+        ("POST", "/v1/chat/executions".to_owned()),
+        ("GET", "/v1/chat/executions/m".to_owned()),
         ("GET", format!("/v1/sessions/{session}")),
         ("GET", format!("/v1/sessions/{session}/usage")),
         ("PATCH", format!("/v1/sessions/{session}")),

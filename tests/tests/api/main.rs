@@ -1,6 +1,8 @@
 //! The API end to end: a real server, real clients.
 mod attach;
 mod bad_input;
+mod chat;
+mod contract;
 mod control;
 mod details;
 mod docs;

@@ -49,7 +49,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("POST", "/v1/prune", For::Writers, r#"{"dry_run":true}"#),
     ("GET", "/v1/audit", For::Users, ""),
     ("GET", "/v1/audit/export", For::Users, ""),
-    ("GET", "/openapi.json", For::Users, ""),
+    ("GET", "/openapi.json", For::All, ""),
     ("GET", "/docs", For::Users, ""),
     ("GET", "/docs/style.css", For::Users, ""),
     ("GET", "/docs/script.js", For::Users, ""),
@@ -135,6 +135,14 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("POST", "/v1/sessions/files/read", For::Owner, r#"{"session_id":"SESSION","path":"/src/a"}"#),
     ("POST", "/v1/sessions/files/list", For::Owner, r#"{"session_id":"SESSION","directory":"/src"}"#),
     ("POST", "/v1/executions", For::Writers, r#"{"shell":"true"}"#),
+    (
+        "POST",
+        "/v1/chat/executions",
+        For::Writers,
+        r#"{"message_uuid":"m","artifact_uuid":"a","execution_id":"e","timestamp":"2026-01-02T03:04:05Z",
+            "language":"python","execution_time_ms":1,"status":"success"}"#,
+    ),
+    ("GET", "/v1/chat/executions/{message_uuid}", For::Users, ""),
     ("GET", "/v1/executions", For::Users, ""),
     ("GET", "/v1/executions/{id}", For::Owner, ""),
     ("GET", "/v1/executions/{id}/events", For::Owner, ""),
@@ -243,6 +251,7 @@ impl Routes {
             .replace("{language}", "bash")
             .replace("{name}", "main")
             .replace("{conversation_id}", "anns")
+            .replace("{message_uuid}", "m")
     }
 
     /// Sends a request with this token, or without one if it is empty.

@@ -24,7 +24,7 @@ async fn the_last_viewer_that_typed_owns_the_size_and_all_viewers_are_notified()
     first.keys(b"stty size\r").await?;
     first.shows("30 100").await?;
     let mut second = Viewer::open(&api, &session, "frames=binary&rows=40&cols=120").await?;
-    let mut looks = Viewer::open(&api, &session, "readonly=true&rows=10&cols=20").await?;
+    let mut looks = Viewer::open(&api, &session, "read_only=true&rows=10&cols=20").await?;
     looks.say(&json!({ "type": "resize", "rows": 11, "cols": 21 })).await?;
     assert_eq!(
         second.hears("attached").await?["rows"],
@@ -60,7 +60,7 @@ async fn a_read_only_viewer_sees_all_and_cannot_type() -> Result<()> {
     assert!(refused.to_string().starts_with("403"), "{refused}");
     // By its name too.
     let mut writes = Viewer::open(&ann, "anns", "").await?;
-    for (user, query) in [(&anns_reader, ""), (&ann, "readonly=true")] {
+    for (user, query) in [(&anns_reader, ""), (&ann, "read_only=true")] {
         let mut looks = Viewer::open(user, session, query).await?;
         looks.command("echo never").await?;
         let error = looks.hears("error").await?;

@@ -11,7 +11,7 @@ use super::proxies::FORWARDED_PROTO;
 use crate::error::ApiError;
 
 /// The name of the cookie over plain HTTP.
-const COOKIE: &str = "headwater_session";
+pub(crate) const COOKIE: &str = "headwater_session";
 /// The name of the cookie over TLS: browsers accept the prefix `__Host-` only from the exact host and only over TLS.
 const SECURE_COOKIE: &str = "__Host-headwater_session";
 /// The header that a page of the web app may send instead of `Origin`.

@@ -1,4 +1,5 @@
-//! CORS: only pages of the origins in `[server] origins` may read responses.
+//! CORS: only pages of the origins in `[server] origins` may read responses, and by default, if the server listens on
+//! loopback only, those of this machine.
 //!
 //! The origin is echoed exactly, with `Vary: Origin`. `*` allows every page, without cookies.
 
@@ -25,7 +26,9 @@ pub(super) enum AllowedOrigin {
     None,
     /// Pages of this origin.
     Exactly(HeaderValue),
-    /// Pages of every origin.
+    /// Pages of this origin, without cookies.
+    WithoutCookies(HeaderValue),
+    /// Pages of every origin, without cookies.
     Any,
 }
 
@@ -34,6 +37,7 @@ pub(super) fn allowed_origin(origins: &Origins, headers: &HeaderMap) -> AllowedO
     match headers.get(header::ORIGIN) {
         Some(origin) if origins.is_listed(origin) => AllowedOrigin::Exactly(origin.clone()),
         Some(_) if origins.lists_all() => AllowedOrigin::Any,
+        Some(origin) if origins.is_local_page(origin) => AllowedOrigin::WithoutCookies(origin.clone()),
         _ => AllowedOrigin::None,
     }
 }
@@ -60,6 +64,9 @@ pub(super) fn add_headers(allowed: &AllowedOrigin, headers: &mut HeaderMap) {
         AllowedOrigin::Exactly(origin) => {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        }
+        AllowedOrigin::WithoutCookies(origin) => {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         }
         AllowedOrigin::Any => {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

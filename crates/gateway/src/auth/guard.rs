@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use headwater_contract::panics;
+use headwater_protocol::api::ErrorCode;
 use tracing::Instrument;
 
 use super::cors::AllowedOrigin;
@@ -151,8 +152,7 @@ fn address(request: &Request) -> IpAddr {
 
 pub(crate) fn too_many(wait: std::time::Duration) -> ApiError {
     let error = ApiError::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "rate_limited",
+        ErrorCode::RateLimited,
         "too many requests",
         "wait as long as `Retry-After` says; one stream replaces many polls",
     );
@@ -190,8 +190,7 @@ fn secret(request: &Request) -> Result<Option<Secret>, ApiError> {
 /// A token or a JWT in an address (401): proxies, browser histories and logs keep addresses.
 fn token_in_address() -> ApiError {
     ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "token_in_address",
+        ErrorCode::TokenInAddress,
         "a token is not accepted in the address of this stream",
         "send `Authorization: Bearer <token>`, or get a ticket from `POST /v1/tickets` and send it as `?token=`",
     )

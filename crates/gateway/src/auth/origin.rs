@@ -5,7 +5,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
+use headwater_protocol::api::ErrorCode;
 
 use crate::config::Config;
 use crate::error::ApiError;
@@ -20,6 +21,9 @@ pub(crate) struct Origins {
     /// Whether every IP address is a name of this server: it listens on all of them.
     any_address: bool,
     port: u16,
+    /// Whether pages of this machine may call, whatever their port: the server listens on loopback only, and the
+    /// configuration names no other origins, names or proxies.
+    any_local_page: bool,
 }
 
 impl Origins {
@@ -37,8 +41,16 @@ impl Origins {
             }
             hosts.push(host);
         }
+        let is_local =
+            config.origins.is_empty() && config.hosts.is_empty() && config.trusted_proxies.is_empty();
         let pages = config.origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase());
-        Self { hosts, pages: pages.collect(), any_address: listens.ip().is_unspecified(), port }
+        Self {
+            hosts,
+            pages: pages.collect(),
+            any_address: listens.ip().is_unspecified(),
+            port,
+            any_local_page: listens.ip().is_loopback() && is_local,
+        }
     }
 
     /// Refuses a request for another server name.
@@ -56,8 +68,7 @@ impl Origins {
         let others = [Some(host), authority].into_iter().flatten().find(|name| !self.is_ours(name, scheme));
         let Some(other) = others else { return Ok(()) };
         Err(ApiError::new(
-            StatusCode::MISDIRECTED_REQUEST,
-            "wrong_host",
+            ErrorCode::WrongHost,
             format!("`{}` is not a name of this server", other.chars().take(64).collect::<String>()),
             "use its address, or add the name to `[server] hosts`",
         ))
@@ -82,6 +93,14 @@ impl Origins {
     /// Whether `[server] origins` has `*`.
     pub(super) fn lists_all(&self) -> bool {
         self.pages.iter().any(|page| page == "*")
+    }
+
+    /// Whether pages of this origin may call without cookies because they are of this machine: a development
+    /// server, for example. Cookies are not accepted from them, because browsers share cookies between ports.
+    pub(super) fn is_local_page(&self, origin: &HeaderValue) -> bool {
+        let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        self.any_local_page && host.is_some_and(is_loopback)
     }
 
     /// Whether a request comes from a page of this server or of an origin that is listed by name.
@@ -119,7 +138,11 @@ impl Origins {
         let Some(origin) = headers.get(header::ORIGIN) else {
             return Ok(());
         };
-        if self.lists_all() || self.is_listed(origin) || self.is_own_page(origin, headers) {
+        let is_allowed = self.lists_all()
+            || self.is_listed(origin)
+            || self.is_own_page(origin, headers)
+            || self.is_local_page(origin);
+        if is_allowed {
             return Ok(());
         }
         Err(refused(&origin.to_str().unwrap_or("null").to_ascii_lowercase()))
@@ -151,6 +174,16 @@ impl Scheme {
             Self::Https => "https://",
         }
     }
+}
+
+/// Whether a host, with or without a port, is `localhost` or a loopback address.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, _)) if has_port(host) => name,
+        _ => host,
+    };
+    let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
+    name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn has_port(host: &str) -> bool {
@@ -234,6 +267,27 @@ mod tests {
         }
         for site in ["same-origin", "none"] {
             assert!(ask(site, "no-cors") && ask(site, "navigate"), "{site}");
+        }
+    }
+
+    #[test]
+    fn pages_of_this_machine_may_call_a_server_on_loopback_without_cookies() {
+        let local = Origins::new(&Config::new("/d"), "127.0.0.1:8080".parse().unwrap());
+        let public = Origins::new(&Config::new("/d"), "0.0.0.0:8080".parse().unwrap());
+        for origin in
+            ["http://localhost:5173", "http://127.0.0.1:3000", "https://localhost", "http://[::1]:1"]
+        {
+            let headers = headers(header::ORIGIN, origin);
+            assert!(local.check_origin(&headers).is_ok() && !local.may_use_cookies(&headers), "{origin}");
+            assert!(
+                public.check_origin(&headers).is_err() && ours().check_origin(&headers).is_err(),
+                "{origin}"
+            );
+        }
+        for origin in
+            ["http://localhost.evil.example", "http://evil.example:127", "http://10.0.0.1:5173", "null"]
+        {
+            assert!(local.check_origin(&headers(header::ORIGIN, origin)).is_err(), "{origin}");
         }
     }
 

@@ -52,7 +52,7 @@ impl Area {
                 Self::Server
             }
             "sessions" => Self::in_session(&words),
-            "executions" | "tools" | "conversations" | "tool-progress" => Self::Executions,
+            "executions" | "tools" | "conversations" | "tool-progress" | "chat" => Self::Executions,
             "terminals" | "recordings" => Self::Terminals,
             "builds" => Self::Builds,
             "tokens" => Self::Tokens,
@@ -160,6 +160,7 @@ mod tests {
             ("/v1/sessions/build/cpp".into(), Area::Builds),
             ("/v1/executions/exe_1/output".into(), Area::Executions),
             ("/tool-progress/x".into(), Area::Executions),
+            ("/v1/chat/executions/x".into(), Area::Executions),
             ("/v1/tokens".into(), Area::Tokens),
             ("/v1/users/files".into(), Area::Other),
             ("/metrics".into(), Area::Other),

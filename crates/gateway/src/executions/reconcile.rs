@@ -6,10 +6,11 @@
 //! 1. Before the first request: live sessions and executions, and unfinished executions of the store.
 //! 2. In the background: everything else, which may be a lot.
 //!
-//! What the local command line created without the gateway belongs to `admin`. It is adopted during reconciliation, or
-//! when an operator asks for it by its id.
+//! What the local command line created without the gateway belongs to `admin`. It is adopted during reconciliation, when
+//! an operator asks for it by its id, and before an operator gets a list.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -37,6 +38,10 @@ const INTERVAL: Duration = Duration::from_hours(1);
 const PAUSE: Duration = Duration::from_secs(5);
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// How long a list waits for the worker to name recent executions.
+const RECENT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Recent executions are asked for from this long before the last call: a start takes time to reach the worker's list.
+const RECENT_OVERLAP_MS: u64 = 10_000;
 /// Days for which the CPU time of owners is kept.
 const USAGE_DAYS: u64 = 400;
 
@@ -55,6 +60,8 @@ pub(crate) struct Reconciler {
     /// Held while something is removed, so that it is not found and adopted again in between.
     pub(crate) removing: tokio::sync::RwLock<()>,
     sandbox: OnceLock<SandboxKind>,
+    /// Executions that were accepted before this time are in the store, or will be after the reconciliation that runs.
+    adopted_until_ms: AtomicU64,
 }
 
 impl Reconciler {
@@ -72,6 +79,7 @@ impl Reconciler {
             key_lifetime: config.key_lifetime,
             removing: tokio::sync::RwLock::default(),
             sandbox: OnceLock::new(),
+            adopted_until_ms: AtomicU64::new(now_ms()),
         }
     }
 
@@ -273,6 +281,35 @@ impl Reconciler {
         if !self.recorder.is_open(id) && self.store.execution(id).await?.is_none() {
             self.adopt_execution(id).await?;
         }
+        Ok(())
+    }
+
+    /// Adopts what the local command line has created since the last call, so that lists contain it at once. A worker
+    /// that does not answer in time is not waited for: the next reconciliation adopts the same.
+    pub(crate) async fn adopt_recent(self: &Arc<Self>) {
+        match tokio::time::timeout(RECENT_TIMEOUT, self.try_adopt_recent()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(error = %error.message, "recent executions are not adopted yet")
+            }
+            Err(_) => tracing::debug!("the worker does not list recent executions in time"),
+        }
+    }
+
+    async fn try_adopt_recent(self: &Arc<Self>) -> Result<(), ApiError> {
+        let (now, until) = (now_ms(), self.adopted_until_ms.load(Ordering::Relaxed));
+        for session in if_it_fits(self.worker.sessions_in_brief().await)? {
+            if session.created_at_ms >= until.saturating_sub(RECENT_OVERLAP_MS)
+                && self.store.session(session.id).await?.is_none()
+            {
+                self.adopt_session(session.id).await?;
+            }
+        }
+        let recent = self.worker.executions_since(until.saturating_sub(RECENT_OVERLAP_MS)).await;
+        for execution in if_it_fits(recent)? {
+            self.adopt_missing(execution.id).await?;
+        }
+        self.adopted_until_ms.fetch_max(now, Ordering::Relaxed);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use headwater_protocol::SessionId;
+use headwater_protocol::api::ErrorCode;
 use headwater_protocol::units::parse_duration;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, SeqDeserializer, StringDeserializer};
@@ -45,8 +46,7 @@ pub(crate) async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Re
         None => "the request has a body and no `Content-Type`".to_owned(),
     };
     Err(ApiError::new(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "unsupported_media_type",
+        ErrorCode::UnsupportedMediaType,
         message,
         "send JSON with `Content-Type: application/json`",
     ))
@@ -70,8 +70,7 @@ pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
     Bytes::from_request(request, state).await.map_err(|rejection| {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return ApiError::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
+                ErrorCode::BodyTooLarge,
                 "the body is larger than this server accepts",
                 "send a smaller body, or raise `max_body` in `[server]`",
             );
@@ -156,8 +155,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
         path.map(|path| Self(path.0)).map_err(|rejection| {
             // A malformed id gets the same response as an id that does not exist.
             ApiError::new(
-                StatusCode::NOT_FOUND,
-                "not_found",
+                ErrorCode::NotFound,
                 rejection.body_text(),
                 "ids are `ses_` or `exe_` and 32 hexadecimal digits",
             )

@@ -5,9 +5,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, Method};
 use headwater_contract::KeyedLock;
 use headwater_protocol::SessionId;
+use headwater_protocol::api::ErrorCode;
 use headwater_store::{Claim, KeyRow, Store};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -134,8 +135,7 @@ pub(crate) fn hash(method: &Method, path: &str, body: &[u8]) -> [u8; 32] {
 /// The key was used before with a different request (422).
 fn key_reused(key: &str) -> ApiError {
     ApiError::new(
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "key_reused",
+        ErrorCode::KeyReused,
         format!("`Idempotency-Key` `{key}` was used before with a different request"),
         "use a new key for each new request; send the same key only to repeat a request exactly",
     )

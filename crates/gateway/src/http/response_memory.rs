@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use headwater_protocol::api::ErrorCode;
 use http_body::Body as _;
 
 use crate::auth::Identity;
@@ -135,17 +136,18 @@ fn is_pulled(response: &Response) -> bool {
 fn refusal(full: Full) -> ApiError {
     let error = match full {
         Full::Own => ApiError::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "unread_answers",
+            ErrorCode::UnreadAnswers,
             "too many of your responses have not been read yet",
             "read the responses on your open connections or close them, then try again",
         ),
-        Full::All => ApiError::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unread_answers",
-            "too many responses of this server have not been read yet",
-            "try again in a moment, or request less at once",
-        ),
+        Full::All => ApiError {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            ..ApiError::new(
+                ErrorCode::UnreadAnswers,
+                "too many responses of this server have not been read yet",
+                "try again in a moment, or request less at once",
+            )
+        },
     };
     ApiError { retry_after: Some(RETRY), ..error }
 }

@@ -24,6 +24,8 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use self::client_commands::SIGINT;
+
 use self::client_commands::ClientCommands;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
@@ -34,7 +36,7 @@ use crate::state::Gateway;
 use crate::streams::socket::input::Input;
 use crate::streams::socket::outgoing::Outgoing;
 use crate::streams::socket::shared::Shared;
-use crate::streams::socket::{self, bounded};
+use crate::streams::socket::{self, FRAMES_SUBPROTOCOL, bounded};
 use crate::streams::sse::{OpenStream, Until};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -44,11 +46,21 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// The format of the server's frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum Frames {
     /// Binary frames.
     #[default]
     Binary,
     /// Text frames, each the JSON of an event.
+    Events,
+}
+
+/// The earlier names of the formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// `frames=binary`.
+    Binary,
+    /// `frames=events`.
     Json,
 }
 
@@ -63,7 +75,11 @@ struct AttachQuery {
     skip: Option<u64>,
     /// Start about this many bytes before the end of the output. The skipped part is reported as a gap.
     tail: Option<u64>,
-    /// The format of the server's frames: `binary` if absent.
+    /// The format of the server's frames: `binary` if absent. `events` are text frames, each the JSON of an
+    /// event.
+    #[param(inline)]
+    frames: Option<Frames>,
+    /// Deprecated: use `frames`; `json` means `events`.
     #[param(inline)]
     mode: Option<Mode>,
     /// Read-only: input is refused.
@@ -79,6 +95,17 @@ struct AttachQuery {
 }
 
 impl AttachQuery {
+    fn frames(&self) -> Result<Frames, ApiError> {
+        match (self.frames, self.mode) {
+            (Some(_), Some(_)) => {
+                Err(ApiError::invalid("`frames` and `mode` mean the same: send only `frames`"))
+            }
+            (Some(frames), None) => Ok(frames),
+            (None, Some(Mode::Json)) => Ok(Frames::Events),
+            (None, _) => Ok(Frames::Binary),
+        }
+    }
+
     fn options(&self) -> FollowOptions {
         FollowOptions {
             after: Seq(self.after.unwrap_or(0)),
@@ -93,14 +120,14 @@ impl AttachQuery {
 
 /// Attaches to an execution by WebSocket: receives its output, and sends input, signals and sizes.
 ///
-/// Server frames with `mode=binary`: output is `0x01`, the stream (1 stdout, 2 stderr, 3 output), its `seq`
+/// Server frames with `frames=binary`: output is `0x01`, the stream (1 stdout, 2 stderr, 3 output), its `seq`
 /// as u64 LE, and its bytes. Other events are `0x02` and JSON, and so are errors (`{"type": "error", code,
-/// message, hint}`), which leave the socket open. With `mode=json` each frame is a text frame with an event's
-/// JSON.
+/// message, hint}`), which leave the socket open. With `frames=events` each frame is a text frame with an
+/// event's JSON.
 ///
 /// Client frames, binary: `0x10` input, `0x11` end of input, `0x12` rows u16 LE cols u16 LE, `0x13` signal
 /// u8, `0x14` credit u32 LE. Text: `{"type": "stdin", "text" or "base64"}`, `eof`, `resize` with `rows` and
-/// `cols`, `signal`, `credit` with `bytes`, `cancel`. Any number of clients may attach; their input is
+/// `cols`, `signal`, `interrupt`, `credit` with `bytes`, `cancel`. Any number of clients may attach; their input is
 /// combined in order of arrival.
 ///
 /// After the first credit, the server sends at most as many bytes of output as were granted; other events
@@ -111,7 +138,7 @@ impl AttachQuery {
 /// Close codes: 1000 after the last event; 1002 invalid WebSocket frames; 1008 the token is no longer valid;
 /// 1009 a message over 1 MiB; 1011 the rest of the log cannot be read; 1012 the server is shutting down
 /// (reconnect with `after=`).
-#[utoipa::path(get, path = "/v1/executions/{id}/attach", tag = "streams",
+#[utoipa::path(get, path = "/v1/executions/{id}/attach", operation_id = "attachToExecution", tag = "streams",
     params(("id" = String, Path, description = "the execution"), AttachQuery),
     responses(
         (status = 101, description = "the socket is open"), Common, NotFound,
@@ -127,12 +154,12 @@ async fn attach(
 ) -> Result<Response, ApiError> {
     gateway.auth.may_follow(&who, id, query.lossless == Some(true)).await?;
     let refusal = refusal(&gateway, &who, id, query.read_only == Some(true)).await;
-    let upgrade = bounded(upgrade)?;
+    let (frames, upgrade) = (query.frames()?, bounded(upgrade)?.protocols([FRAMES_SUBPROTOCOL]));
     let follower = gateway.worker.follow(id, query.options()).await?;
     // A server that is shutting down waits for it, so that the socket can send its close frame.
     let tracked = gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
-        serve(socket, gateway, who, id, query, follower, refusal).await;
+        serve(socket, gateway, who, id, (frames, query.skip), follower, refusal).await;
         drop((tracked, permit));
     }))
 }
@@ -156,7 +183,7 @@ async fn serve(
     gateway: Arc<Gateway>,
     who: Identity,
     id: ExecutionId,
-    query: AttachQuery,
+    (frames, skip): (Frames, Option<u64>),
     follower: Follower,
     refusal: Option<ApiError>,
 ) {
@@ -166,11 +193,11 @@ async fn serve(
         id,
         sink,
         shared: Arc::clone(&shared),
-        encoder: query.mode.unwrap_or_default(),
+        encoder: frames,
         views: EventViews::default(),
         position: follower.position(),
         follower,
-        skip: query.skip.unwrap_or(0),
+        skip: skip.unwrap_or(0),
         heartbeat: gateway.config.heartbeat,
         open: OpenStream::new(&gateway, "websocket"),
         due: VecDeque::new(),

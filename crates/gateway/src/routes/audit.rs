@@ -29,6 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// One recorded action, whether it was allowed or denied.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuditRow)]
 struct AuditBody {
     /// When it happened.
     at: Timestamp,
@@ -110,7 +111,7 @@ fn whose(who: &Identity, requested: Option<String>) -> Result<Option<String>, Ap
 }
 
 /// Lists audit rows, newest first.
-#[utoipa::path(get, path = "/v1/audit", tag = "server", params(ListQuery),
+#[utoipa::path(get, path = "/v1/audit", operation_id = "listAuditRows", tag = "server", params(ListQuery),
     responses((status = 200, body = PageBody<AuditBody>), Common))]
 async fn list(
     who: Identity,
@@ -131,7 +132,8 @@ async fn list(
 }
 
 /// Exports all audit rows as JSON lines, newest first.
-#[utoipa::path(get, path = "/v1/audit/export", tag = "server", params(ExportQuery),
+#[utoipa::path(get, path = "/v1/audit/export",
+    operation_id = "exportAuditRows", tag = "server", params(ExportQuery),
     responses((status = 200, body = String, content_type = "application/x-ndjson"), Common))]
 async fn export(
     who: Identity,

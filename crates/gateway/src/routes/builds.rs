@@ -20,7 +20,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{NoQuery, Path, Query, long_poll};
 use crate::http::idempotency::Keyed;
-use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
+use crate::http::openapi::{Common, Conflict, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::http::paging::{InParts, PageQuery, page_body, page_request};
 use crate::state::Gateway;
 
@@ -44,7 +44,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 ///
 /// Responds when the build has ended, unless `"wait": false`. A build of the same files with the same
 /// compiler and flags is taken from the cache (`"cached": true`).
-#[utoipa::path(post, path = "/v1/sessions/build/cpp", tag = "builds",
+#[utoipa::path(post, path = "/v1/sessions/build/cpp", operation_id = "buildCpp", tag = "builds",
     params(IdempotencyKey),
     request_body = CppRequest,
     responses(
@@ -67,7 +67,7 @@ async fn build_cpp(
 }
 
 /// Builds C and C++ files, a `CMake` project, a makefile, or a source in another language in a session.
-#[utoipa::path(post, path = "/v1/sessions/{id}/builds", tag = "builds",
+#[utoipa::path(post, path = "/v1/sessions/{id}/builds", operation_id = "createBuild", tag = "builds",
     params(
         ("id" = String, Path, description = "the session"),
         IdempotencyKey,
@@ -102,7 +102,7 @@ async fn build(
 }
 
 /// Lists the builds of a session, newest first, without their output.
-#[utoipa::path(get, path = "/v1/sessions/{id}/builds", tag = "builds",
+#[utoipa::path(get, path = "/v1/sessions/{id}/builds", operation_id = "listBuilds", tag = "builds",
     params(("id" = String, Path, description = "the session"), PageQuery),
     responses((status = 200, body = PageBody<BuildBody>), Common, NotFound))]
 async fn list(
@@ -140,7 +140,8 @@ async fn build_rows(
 
 /// Returns the compilation database of a session: how its C and C++ sources were last compiled. It is limited
 /// to about 4 MiB; the newest builds come first.
-#[utoipa::path(get, path = "/v1/sessions/{id}/builds/compile-commands", tag = "builds",
+#[utoipa::path(get, path = "/v1/sessions/{id}/builds/compile-commands",
+    operation_id = "getCompileCommands", tag = "builds",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = Vec<CompileCommand>), Common, NotFound))]
 async fn commands(
@@ -165,7 +166,7 @@ struct GetQuery {
 }
 
 /// Returns a build.
-#[utoipa::path(get, path = "/v1/builds/{id}", tag = "builds",
+#[utoipa::path(get, path = "/v1/builds/{id}", operation_id = "getBuild", tag = "builds",
     params(("id" = String, Path, description = "the build"), GetQuery),
     responses((status = 200, body = BuildBody), Common, NotFound))]
 async fn get(
@@ -180,11 +181,10 @@ async fn get(
 }
 
 /// Cancels a build. Cancelling a build that has ended has no effect.
-#[utoipa::path(post, path = "/v1/builds/{id}/cancel", tag = "builds",
+#[utoipa::path(post, path = "/v1/builds/{id}/cancel", operation_id = "cancelBuild", tag = "builds",
     params(("id" = String, Path, description = "the build")),
     responses(
-        (status = 204, description = "it is being cancelled"), Common, NotFound,
-        (status = 409, body = ErrorBody),
+        (status = 204, description = "it is being cancelled"), Common, NotFound, Conflict,
 ))]
 async fn cancel(
     who: Identity,

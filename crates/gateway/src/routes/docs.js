@@ -119,20 +119,11 @@ function schemaView(schema) {
 }
 
 // ---- examples -----------------------------------------------------------------------------------------------------
-const EXAMPLES = {
-  'post /v1/executions': { language: 'python', code: "print('Hello')" },
-  'post /v1/sessions/{id}/executions': { shell: 'echo Hello > note; cat note' },
-  'post /v1/sessions': { name: 'demo', idle_timeout_ms: 900000 },
-  'patch /v1/sessions/{id}': { name: 'another name' },
-  'post /v1/executions/{id}/signal': { signal: 'SIGINT' },
-  'post /v1/executions/{id}/resize': { rows: 40, cols: 120 },
-  'post /v1/sessions/execute/{language}': { session_id: '$SESSION', code: "print('Hello')", file_path: '/src/main.py' },
-};
 function sample(schema, depth = 0) {
   const real = resolve(schema);
-  if (real.example !== undefined) return real.example;
+  if (real.examples) return real.examples[0];
   if (real.enum) return real.enum[0];
-  const one = (real.oneOf || real.anyOf || [])[0];
+  const one = (real.oneOf || real.anyOf || []).find((part) => part.type !== 'null');
   if (one) return sample(one, depth + 1);
   const type = [].concat(real.type || '')[0];
   if (real.properties && depth < 4) {
@@ -160,9 +151,9 @@ function curl(method, path, operation) {
   if (!open) lines.push('-H "Authorization: Bearer $TOKEN"');
   if (streams && method === 'post') lines.push("-H 'Accept: text/event-stream'");
   if (json) {
-    const example = EXAMPLES[`${method} ${path}`] ?? json.example ?? sample(json.schema);
+    const example = sample(json.schema);
     if (operation.requestBody.required || Object.keys(example || {}).length) {
-      lines.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(example)).replaceAll('$SESSION', `'"$SESSION"'`)}`);
+      lines.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(example))}`);
     }
   } else if (raw) {
     lines.push(`--data-binary ${quote('some input\n').replace('\n', '')}`);

@@ -39,6 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// Code to run.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"session_id": "demo", "code": "print('Hello')", "file_path": "/src/main.py"})))]
 #[serde(deny_unknown_fields)]
 struct ExecuteRequest {
     /// The session's id or name.
@@ -58,6 +59,7 @@ struct ExecuteRequest {
 
 /// The status of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ExecutionStatusName)]
 #[serde(rename_all = "snake_case")]
 enum StatusName {
     /// Accepted, not yet started.
@@ -72,6 +74,8 @@ enum StatusName {
 
 /// The started execution.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = StartedExecution)]
+#[schema(examples(json!({"execution_id": "exe_0123456789abcdef0123456789abcdef", "status": "running", "pid": 42})))]
 struct ExecuteBody {
     /// Use it with the routes below `/v1/executions`.
     #[schema(value_type = String)]
@@ -83,7 +87,7 @@ struct ExecuteBody {
 }
 
 /// Runs code of a language in a session.
-#[utoipa::path(post, path = "/v1/sessions/execute/{language}", tag = "editor",
+#[utoipa::path(post, path = "/v1/sessions/execute/{language}", operation_id = "executeCode", tag = "editor",
     params(
         ("language" = String, Path, description = "a language of `GET /v1/languages`"),
         IdempotencyKey,
@@ -140,6 +144,7 @@ async fn begin(
 
 /// A program to run.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"session_id": "demo", "binary_path": "/workspace/build/main", "args": ["--help"]})))]
 #[serde(deny_unknown_fields)]
 struct BinaryRequest {
     /// The session's id or name.
@@ -154,7 +159,7 @@ struct BinaryRequest {
 /// Runs a program of a session's workspace.
 ///
 /// A program that cannot be started is an execution with the status `failed`, whose `message` says why.
-#[utoipa::path(post, path = "/v1/sessions/execute/binary", tag = "editor",
+#[utoipa::path(post, path = "/v1/sessions/execute/binary", operation_id = "executeBinary", tag = "editor",
     params(
         IdempotencyKey,
     ),
@@ -183,6 +188,7 @@ async fn binary(
 
 /// The status of an execution, with its output as text.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ExecutionStatus)]
 struct StatusBody {
     /// Use it with the routes below `/v1/executions`.
     #[schema(value_type = String)]
@@ -216,7 +222,8 @@ struct StatusBody {
 }
 
 /// Returns the status of an execution and its output so far.
-#[utoipa::path(get, path = "/v1/sessions/executions/{execution_id}", tag = "editor",
+#[utoipa::path(get, path = "/v1/sessions/executions/{execution_id}",
+    operation_id = "getExecutionStatus", tag = "editor",
     params(("execution_id" = String, Path, description = "the execution")),
     responses((status = 200, body = StatusBody), Common, NotFound))]
 async fn status(

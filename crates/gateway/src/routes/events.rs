@@ -28,7 +28,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// events, joined, are exactly the bytes that the program wrote, however often the client reconnects with the
 /// last `id`. The server also sends `reconnect` (it is shutting down: reconnect with the last `id`; this
 /// event has no id), `error` (the rest of the log cannot be read), and comments as heartbeats.
-#[utoipa::path(get, path = "/v1/executions/{id}/events", tag = "streams",
+#[utoipa::path(get, path = "/v1/executions/{id}/events", operation_id = "followExecution", tag = "streams",
     params(
         ("id" = String, Path, description = "the execution"),
         ("Last-Event-ID" = Option<u64>, Header, description = "continue after this `seq`; takes precedence over `after`"),

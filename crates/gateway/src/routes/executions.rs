@@ -15,7 +15,7 @@ use headwater_protocol::api::{
 use headwater_protocol::{ExecutionId, SessionId};
 use headwater_store::ExecutionFilter;
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -26,10 +26,10 @@ use crate::executions::Patience;
 use crate::executions::start::ExecutionSpec;
 use crate::http::extract::{NoQuery, Path, Query, long_poll, wants_events};
 use crate::http::idempotency::Keyed;
-use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
+use crate::http::openapi::{Common, Conflict, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::http::paging::{page_body, page_request};
 use crate::state::Gateway;
-use crate::streams::sse::{EventQuery, sse};
+use crate::streams::sse::{EventQuery, Until, sse};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
@@ -44,7 +44,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 ///
 /// Returns the execution; or, with `Accept: text/event-stream`, its events as they happen, beginning with
 /// `started`, which has its id. The query parameters are those of the event stream.
-#[utoipa::path(post, path = "/v1/sessions/{id}/executions", tag = "executions",
+#[utoipa::path(post, path = "/v1/sessions/{id}/executions",
+    operation_id = "startExecutionInSession", tag = "executions",
     params(
         ("id" = String, Path, description = "the session"),
         IdempotencyKey,
@@ -70,7 +71,7 @@ async fn start_in_session(
 /// Starts an execution in a dedicated session, which ends with it.
 ///
 /// Responds like `POST /v1/sessions/{id}/executions`.
-#[utoipa::path(post, path = "/v1/executions", tag = "executions",
+#[utoipa::path(post, path = "/v1/executions", operation_id = "startExecution", tag = "executions",
     params(
         IdempotencyKey,
         EventQuery,
@@ -79,8 +80,7 @@ async fn start_in_session(
     responses(
         (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, with `Accept: text/event-stream`"),
         (status = 201, body = ExecutionBody, headers(("Location" = String, description = "the URL of the execution"))),
-        Common, NotFound, TakesJson, TakesKey,
-        (status = 409, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey, Conflict,
 ))]
 async fn start(
     who: Identity,
@@ -156,7 +156,8 @@ struct ListQuery {
 /// Lists executions, newest first.
 ///
 /// A page may have fewer entries than `limit`; only the last page has no `next_cursor`.
-#[utoipa::path(get, path = "/v1/executions", tag = "executions", params(ListQuery), responses(
+#[utoipa::path(get, path = "/v1/executions",
+    operation_id = "listExecutions", tag = "executions", params(ListQuery), responses(
         (status = 200, body = PageBody<ExecutionBody>), Common,
         (status = 404, body = ErrorBody, description = "no such session"),
 ))]
@@ -184,17 +185,6 @@ async fn list(
     Ok(JsonBody(page_body(found.items.into_iter().map(execution_body).collect(), found.next)))
 }
 
-/// The end to wait for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum WaitFor {
-    /// The program has ended.
-    #[default]
-    Exited,
-    /// No writer is left.
-    Closed,
-}
-
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -204,18 +194,18 @@ struct GetQuery {
     wait: Option<String>,
     /// The end to wait for: `exited` if absent.
     #[param(inline)]
-    until: Option<WaitFor>,
+    until: Option<Until>,
 }
 
 impl GetQuery {
     fn patience(&self) -> Result<Patience, ApiError> {
-        let closed = self.until.unwrap_or_default() == WaitFor::Closed;
+        let closed = self.until == Some(Until::Closed);
         Ok(Patience { at_most: long_poll(self.wait.as_deref())?, closed })
     }
 }
 
 /// Returns an execution, immediately or after it has ended.
-#[utoipa::path(get, path = "/v1/executions/{id}", tag = "executions",
+#[utoipa::path(get, path = "/v1/executions/{id}", operation_id = "getExecution", tag = "executions",
     params(("id" = String, Path, description = "the execution"), GetQuery),
     responses(
         (status = 200, body = ExecutionBody, description = "the execution; `state` says whether it has ended"),
@@ -232,7 +222,7 @@ async fn get(
 }
 
 /// Removes a closed execution and its log.
-#[utoipa::path(delete, path = "/v1/executions/{id}", tag = "executions",
+#[utoipa::path(delete, path = "/v1/executions/{id}", operation_id = "deleteExecution", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
         (status = 204, description = "it was removed"), Common, NotFound,
@@ -272,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_a_duration_and_has_an_end() {
-        let query = |wait: &str| GetQuery { wait: Some(wait.into()), until: Some(WaitFor::Closed) };
+        let query = |wait: &str| GetQuery { wait: Some(wait.into()), until: Some(Until::Closed) };
         let expected = Patience { at_most: Duration::from_millis(1500), closed: true };
         assert_eq!(query("1.5s").patience().unwrap(), expected);
         assert_eq!(query("1h").patience().unwrap().at_most, Duration::from_mins(1));

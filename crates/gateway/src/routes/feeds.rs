@@ -87,7 +87,7 @@ impl FeedQuery {
 /// With `dialect=tool_calls` the events are `TOOL_CALL_START`, `CODE_EXECUTION_OUTPUT` and `TOOL_RESULT`, as
 /// in `POST /v1/tools/code_execution`; with `dialect=tool_progress` they are those of `GET
 /// /tool-progress/{conversation_id}`. An `id` is only valid in the dialect that it came from.
-#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "streams",
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "followSession", tag = "streams",
     params(
         ("id" = String, Path, description = "the session"),
         LastEventId,
@@ -113,7 +113,8 @@ async fn session_events(
 /// Works as `GET /v1/sessions/{id}/events`. Conversations are not created: a conversation consists of the
 /// caller's executions that name it, in any session. The stream of an unknown conversation has no events
 /// until something is started for it.
-#[utoipa::path(get, path = "/v1/conversations/{conversation_id}/events", tag = "streams",
+#[utoipa::path(get, path = "/v1/conversations/{conversation_id}/events",
+    operation_id = "followConversation", tag = "streams",
     params(
         ("conversation_id" = String, Path, description = "as in the metadata of executions"),
         LastEventId,

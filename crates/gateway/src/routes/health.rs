@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
-use crate::http::openapi::Guarded;
+use crate::http::openapi::{Guarded, Public};
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -20,7 +20,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 }
 
 /// Returns whether the process is running.
-#[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = 200, body = String, content_type = "text/plain")))]
+#[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "server", security(()), responses(
+    (status = 200, body = String, content_type = "text/plain", description = "`ok`"), Public,
+))]
 async fn healthz() -> &'static str {
     "ok\n"
 }
@@ -47,9 +49,9 @@ async fn in_time<E: Into<ApiError>>(
 
 /// Returns whether the server can do its work: the store and the worker respond within two seconds. With a
 /// full disk the server is ready, because reading and deleting work; a second line reports the full disk.
-#[utoipa::path(get, path = "/readyz", tag = "server", security(()), responses(
-    (status = 200, body = String, content_type = "text/plain"),
-    (status = 503, body = ErrorBody),
+#[utoipa::path(get, path = "/readyz", operation_id = "getReadiness", tag = "server", security(()), responses(
+    (status = 200, body = String, content_type = "text/plain", description = "`ready`"), Public,
+    (status = 503, body = ErrorBody, description = "the store or the worker does not respond"),
 ))]
 async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError> {
     let worker = async { gateway.worker.once().info().await.map(drop) };
@@ -67,8 +69,11 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
 }
 
 /// Returns the server's metrics, for Prometheus.
-#[utoipa::path(get, path = "/metrics", tag = "server",
-    responses((status = 200, body = String, content_type = "application/openmetrics-text"), Guarded))]
+#[utoipa::path(get, path = "/metrics", operation_id = "getMetrics", tag = "server",
+    responses(
+        (status = 200, body = String, content_type = "application/openmetrics-text", description = "OpenMetrics"),
+        Guarded,
+    ))]
 async fn metrics(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
     authorise(&who, Need::Admin)?;
     // If the worker does not respond, its last known figures are reported.

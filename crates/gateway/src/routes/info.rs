@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use crate::auth::Identity;
 use crate::error::ApiError;
-use crate::http::openapi::Guarded;
+use crate::http::openapi::{Guarded, Public};
 use crate::http::response_memory::Pulled;
 use crate::routes::router::openapi_json;
 use crate::state::Gateway;
@@ -24,14 +24,15 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
         .routes(routes!(info))
         .routes(routes!(languages))
-        .route("/openapi.json", axum::routing::get(openapi))
+        .routes(routes!(openapi))
         .route("/docs", axum::routing::get(docs))
         .route("/docs/style.css", axum::routing::get(docs_style))
         .route("/docs/script.js", axum::routing::get(docs_script))
 }
 
 /// Returns the server's versions, its isolation layers, and how each limit is enforced on this host.
-#[utoipa::path(get, path = "/v1/info", tag = "server", responses((status = 200, body = InfoBody), Guarded))]
+#[utoipa::path(get, path = "/v1/info",
+    operation_id = "getServerInfo", tag = "server", responses((status = 200, body = InfoBody), Guarded))]
 async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<InfoBody>, ApiError> {
     let worker = gateway.worker.info().await?;
     Ok(Json(InfoBody {
@@ -48,7 +49,7 @@ async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<I
 
 /// Lists the languages that the server knows: those that are installed, and those whose tool is missing, with
 /// the package that provides it.
-#[utoipa::path(get, path = "/v1/languages", tag = "server",
+#[utoipa::path(get, path = "/v1/languages", operation_id = "listLanguages", tag = "server",
     responses((status = 200, body = LanguagesBody), Guarded))]
 async fn languages(
     _: Identity,
@@ -60,7 +61,10 @@ async fn languages(
 /// The document never changes: it is created once, and all responses share it.
 static OPENAPI: LazyLock<Bytes> = LazyLock::new(|| openapi_json().into());
 
-async fn openapi(_: Identity) -> impl IntoResponse {
+/// Returns this document. Needs no credential, so that tools can read it.
+#[utoipa::path(get, path = "/openapi.json", operation_id = "getOpenapi", tag = "server", security(()),
+    responses((status = 200, body = Object, description = "the OpenAPI document"), Public))]
+async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], Extension(Pulled), OPENAPI.clone())
 }
 

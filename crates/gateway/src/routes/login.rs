@@ -8,7 +8,6 @@ use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use headwater_protocol::api::ErrorBody;
 use headwater_store::{SignInKind, SignInRow};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -20,7 +19,7 @@ use crate::auth::{
 };
 use crate::error::ApiError;
 use crate::http::extract::Query;
-use crate::http::openapi::{Common, Guarded};
+use crate::http::openapi::{Common, DiskFull, Guarded};
 use crate::now_ms;
 use crate::state::Gateway;
 
@@ -44,7 +43,8 @@ struct LoginQuery {
 /// Sets a cookie for the token or share link in the URL, and redirects to the documentation. For people.
 ///
 /// The cookie is a separate secret: it ends with the token, and the token cannot be read from it.
-#[utoipa::path(get, path = "/login", tag = "server", security(()), params(LoginQuery),
+#[utoipa::path(get, path = "/login",
+    operation_id = "openLoginLink", tag = "server", security(()), params(LoginQuery),
     responses((status = 303, description = "the cookie was set"), Common))]
 async fn login(
     State(gateway): State<Arc<Gateway>>,
@@ -110,6 +110,7 @@ async fn give_cookie(
 
 /// A ticket, for `?token=`.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(examples(json!({"ticket": "hwt_...", "expires_in_ms": 30_000})))]
 struct TicketBody {
     /// Opens one stream, and resumes it.
     ticket: String,
@@ -124,8 +125,8 @@ struct TicketBody {
 /// WebSocket. `EventSource` can therefore reconnect by itself, even after a restart of the server. A ticket
 /// ends with the credential that created it. A stream opened with a ticket begins with `id: start`, which
 /// `EventSource` sends back if the connection is lost before the first event.
-#[utoipa::path(post, path = "/v1/tickets", tag = "server",
-    responses((status = 201, body = TicketBody), Guarded, (status = 507, body = ErrorBody)))]
+#[utoipa::path(post, path = "/v1/tickets", operation_id = "createTicket", tag = "server",
+    responses((status = 201, body = TicketBody), Guarded, DiskFull))]
 async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
     let ticket = gateway.auth.issue_ticket(&who).await?;
     let expires_in_ms = u64::try_from(TICKET_LIFETIME.as_millis()).unwrap_or(u64::MAX);

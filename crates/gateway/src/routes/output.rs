@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use headwater_contract::{ContractError, FollowOptions, KeptOutput, OutputSelector};
-use headwater_protocol::api::ErrorBody;
+use headwater_protocol::api::{ErrorBody, ErrorCode};
 use headwater_protocol::{ExecutionId, Seq, Stream};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -85,7 +85,7 @@ struct OutputQuery {
 /// refer to the body. A range with bytes from both sides of the gap is refused (416, `range_crosses_gap`). If
 /// bytes of a running program are dropped while they are sent, the response breaks off; with `follow` and
 /// `lossless` none are dropped.
-#[utoipa::path(get, path = "/v1/executions/{id}/output", tag = "streams",
+#[utoipa::path(get, path = "/v1/executions/{id}/output", operation_id = "getExecutionOutput", tag = "streams",
     params(
         ("id" = String, Path, description = "the execution"), OutputQuery,
         ("Range" = Option<String>, Header, description = "one range of bytes"),
@@ -192,8 +192,7 @@ fn etag(which: Which, kept: &KeptOutput) -> String {
 fn unsatisfiable(mut response: Headers, length: u64) -> Response {
     response.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
     let error = ApiError::new(
-        StatusCode::RANGE_NOT_SATISFIABLE,
-        "range_not_satisfiable",
+        ErrorCode::RangeNotSatisfiable,
         format!("the range is outside the {length} bytes of the output"),
         "the header `Content-Range` has the length",
     );
@@ -210,8 +209,7 @@ fn across_gap(mut response: Headers, kept: &KeptOutput) -> Response {
     let (length, (from, to)) = (kept.len(), kept.gap.unwrap_or_default());
     response.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
     let error = ApiError::new(
-        StatusCode::RANGE_NOT_SATISFIABLE,
-        "range_crosses_gap",
+        ErrorCode::RangeCrossesGap,
         format!("the range crosses the gap: the bytes `{from}` to `{to}` of the output are no longer kept"),
         format!("request `bytes=0-{}` and for `bytes={from}-{}`, or for everything", from - 1, length - 1),
     );

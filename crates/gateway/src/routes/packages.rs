@@ -36,6 +36,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// A session's virtual environment.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PythonEnvironment)]
 struct EnvironmentBody {
     /// The path inside the session.
     path: String,
@@ -50,6 +51,7 @@ struct EnvironmentBody {
 
 /// The installed packages.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PackageList)]
 struct PackagesBody {
     /// The path of the environment inside the session.
     path: String,
@@ -71,7 +73,8 @@ struct PackageBody {
 }
 
 /// Returns a session's virtual environment.
-#[utoipa::path(get, path = "/v1/sessions/{id}/python/environment", tag = "packages",
+#[utoipa::path(get, path = "/v1/sessions/{id}/python/environment",
+    operation_id = "getPythonEnvironment", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = EnvironmentBody), Common, NotFound, SessionEnded))]
 async fn environment(
@@ -86,7 +89,8 @@ async fn environment(
 
 /// Creates a session's virtual environment if it does not exist, in an execution: when that has ended, it is
 /// ready.
-#[utoipa::path(post, path = "/v1/sessions/{id}/python/environment", tag = "packages",
+#[utoipa::path(post, path = "/v1/sessions/{id}/python/environment",
+    operation_id = "createPythonEnvironment", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses(
         (status = 200, body = EnvironmentBody, description = "it exists"),
@@ -114,7 +118,8 @@ async fn make(
 }
 
 /// Lists the packages of a session's virtual environment. Runs no program.
-#[utoipa::path(get, path = "/v1/sessions/{id}/python/packages", tag = "packages",
+#[utoipa::path(get, path = "/v1/sessions/{id}/python/packages",
+    operation_id = "listPythonPackages", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = PackagesBody), Common, NotFound, SessionEnded))]
 async fn python_packages(
@@ -127,7 +132,8 @@ async fn python_packages(
 }
 
 /// Lists the modules in a session's `node_modules`. Runs no program.
-#[utoipa::path(get, path = "/v1/sessions/{id}/node/packages", tag = "packages",
+#[utoipa::path(get, path = "/v1/sessions/{id}/node/packages",
+    operation_id = "listNodePackages", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = PackagesBody), Common, NotFound, SessionEnded))]
 async fn node_packages(
@@ -141,6 +147,7 @@ async fn node_packages(
 
 /// Changes to a session's virtual environment.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"install": ["requests==2.32.3"]})))]
 #[serde(deny_unknown_fields)]
 struct PythonRequest {
     /// Packages (`requests`, `requests==2.32.3`, `a[b]>=1,<2`) or paths in the workspace (`./tiny-1.0-py3-none-any.whl`).
@@ -161,7 +168,8 @@ struct PythonRequest {
 
 /// Installs and uninstalls packages in a session's virtual environment, which is created first if it does not
 /// exist.
-#[utoipa::path(post, path = "/v1/sessions/{id}/python/packages", tag = "packages",
+#[utoipa::path(post, path = "/v1/sessions/{id}/python/packages",
+    operation_id = "changePythonPackages", tag = "packages",
     params(
         ("id" = String, Path, description = "the session"),
         IdempotencyKey,
@@ -188,6 +196,7 @@ async fn change_python_packages(
 
 /// Changes to a session's `node_modules`.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"install": ["left-pad@1.3.0"]})))]
 #[serde(deny_unknown_fields)]
 struct NodeRequest {
     /// Packages (`left-pad`, `left-pad@1.3.0`, `@scope/name@^2`) or paths in the workspace (`./tiny-1.0.0.tgz`).
@@ -207,7 +216,8 @@ struct NodeRequest {
 }
 
 /// Installs and uninstalls packages in a session's `node_modules`.
-#[utoipa::path(post, path = "/v1/sessions/{id}/node/packages", tag = "packages",
+#[utoipa::path(post, path = "/v1/sessions/{id}/node/packages",
+    operation_id = "changeNodePackages", tag = "packages",
     params(
         ("id" = String, Path, description = "the session"),
         IdempotencyKey,

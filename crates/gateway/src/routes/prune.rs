@@ -38,7 +38,8 @@ fn whose(who: &Identity, requested: Option<String>) -> Result<Option<String>, Ap
 /// Without `older_than`, `keep` and `all`, the rules of the configuration (`[retention]`) are applied now.
 /// Running executions and logs that are being read are never removed. Members remove their own logs, the
 /// operator those of everybody.
-#[utoipa::path(post, path = "/v1/prune", tag = "executions", request_body = PruneRequest, responses(
+#[utoipa::path(post, path = "/v1/prune",
+    operation_id = "pruneLogs", tag = "executions", request_body = PruneRequest, responses(
         (status = 200, body = PruneBody), Common, TakesJson,
         (status = 404, body = ErrorBody, description = "no such session"),
 ))]

@@ -24,7 +24,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::http::extract::{NoQuery, Path};
-use crate::http::openapi::{Common, NotFound};
+use crate::http::openapi::{Common, Conflict, NotFound};
 use crate::serve::Live;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
@@ -42,12 +42,12 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// `asciinema play` shows it. Output of a terminal is unchanged. Without a terminal, standard output and
 /// error are merged, and lines end with a carriage return as on a terminal. Bytes that are not UTF-8 become
 /// U+FFFD; output that is no longer kept is reported by a marker.
-#[utoipa::path(get, path = "/v1/executions/{id}/recording", tag = "executions",
+#[utoipa::path(get, path = "/v1/executions/{id}/recording",
+    operation_id = "getExecutionRecording", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
         (status = 200, body = String, content_type = "application/x-asciicast", description = "lines of JSON"),
-        Common, NotFound,
-        (status = 409, body = ErrorBody),
+        Common, NotFound, Conflict,
         (status = 410, body = ErrorBody, description = "the log was removed"),
 ))]
 async fn recording(

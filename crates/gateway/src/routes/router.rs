@@ -1,24 +1,24 @@
-//! The table of all routes. `/v1/...`, `/api/...` and `/api/v1/...` are the same routes.
+//! The table of all routes. `/v1/...`, `/api/...`, `/api/v1/...` and `/v1/v1/...` are the same routes.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
-use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
-use headwater_protocol::api::ErrorBody;
-use utoipa::OpenApi;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use headwater_protocol::api::ErrorCode;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::auth::guard;
 use crate::error::ApiError;
+use crate::http::openapi;
 use crate::routes;
 use crate::state::Gateway;
 
-/// Routes without authentication: health checks and sign-in.
-const PUBLIC_PATHS: [&str; 5] = ["/healthz", "/readyz", "/login", "/v1/login", "/v1/login/refresh"];
+/// Routes without authentication: health checks, sign-in, and the description of the API.
+const PUBLIC_PATHS: [&str; 6] =
+    ["/healthz", "/readyz", "/login", "/v1/login", "/v1/login/refresh", "/openapi.json"];
 
 /// Whether a path needs no authentication.
 pub(crate) fn is_public(path: &str) -> bool {
@@ -41,23 +41,12 @@ pub(crate) fn is_terminal(path: &str) -> bool {
     path.ends_with("/terminal")
 }
 
-#[derive(OpenApi)]
-#[openapi(
-    info(title = "Headwater", description = "Runs code in isolated sessions and shows its output live."),
-    security(("token" = [])),
-    // The types in `http::openapi` refer to it by name only.
-    components(schemas(ErrorBody))
-)]
-struct Document;
-
 fn all() -> OpenApiRouter<Arc<Gateway>> {
-    let mut document = Document::openapi();
-    let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-    document.components.get_or_insert_default().add_security_scheme("token", token);
-    OpenApiRouter::with_openapi(document)
+    OpenApiRouter::with_openapi(openapi::head())
         .merge(routes::attach::routes())
         .merge(routes::audit::routes())
         .merge(routes::builds::routes())
+        .merge(routes::chat::routes())
         .merge(routes::events::routes())
         .merge(routes::executions::routes())
         .merge(routes::feeds::routes())
@@ -82,8 +71,15 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
 }
 
 /// The OpenAPI document of all routes.
+pub(crate) fn openapi_document() -> utoipa::openapi::OpenApi {
+    let mut document = all().into_openapi();
+    openapi::complete(&mut document);
+    document
+}
+
+/// The OpenAPI document of all routes, as JSON.
 pub fn openapi_json() -> String {
-    all().into_openapi().to_pretty_json().unwrap_or_default()
+    openapi_document().to_pretty_json().unwrap_or_default()
 }
 
 /// All routes, behind the guard.
@@ -99,19 +95,13 @@ pub(crate) fn router(gateway: &Arc<Gateway>) -> Router {
 
 async fn no_such_route(uri: Uri) -> ApiError {
     let path: String = uri.path().chars().take(128).collect();
-    ApiError::new(
-        StatusCode::NOT_FOUND,
-        "no_such_route",
-        format!("no route matches `{path}`"),
-        "`/docs` lists all routes",
-    )
+    ApiError::new(ErrorCode::NoSuchRoute, format!("no route matches `{path}`"), "`/docs` lists all routes")
 }
 
 async fn wrong_method(request: Request) -> ApiError {
     let path: String = request.uri().path().chars().take(128).collect();
     ApiError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
+        ErrorCode::MethodNotAllowed,
         format!("`{path}` does not take `{}`", request.method()),
         "the header `Allow` and `/docs` list the methods it takes",
     )
@@ -120,10 +110,12 @@ async fn wrong_method(request: Request) -> ApiError {
 /// Rewrites the other spellings of a path to the one that is routed.
 pub(crate) fn rewrite<B>(request: &mut axum::http::Request<B>) {
     let path = request.uri().path();
-    let Some(rest) = path.strip_prefix("/api/") else {
-        return;
+    // A development proxy that maps `/api` to `/v1` sends `/v1/v1/...` for `/api/v1/...`.
+    let rest = match (path.strip_prefix("/api/"), path.strip_prefix("/v1/v1/")) {
+        (Some(rest), _) => rest.strip_prefix("v1/").unwrap_or(rest),
+        (None, Some(rest)) => rest,
+        (None, None) => return,
     };
-    let rest = rest.strip_prefix("v1/").unwrap_or(rest);
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     let Ok(path) = PathAndQuery::try_from(format!("/v1/{rest}{query}")) else {
         return;
@@ -156,6 +148,8 @@ mod tests {
             ("/v1/sessions?limit=1", "/v1/sessions?limit=1"),
             ("/api/sessions?limit=1", "/v1/sessions?limit=1"),
             ("/api/v1/sessions", "/v1/sessions"),
+            ("/v1/v1/sessions?limit=1", "/v1/sessions?limit=1"),
+            ("/v1/v1", "/v1/v1"),
             ("/healthz", "/healthz"),
             ("/apis", "/apis"),
         ] {

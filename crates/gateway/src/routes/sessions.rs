@@ -38,7 +38,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// Creates a session: an isolated environment with its own workspace.
 ///
 /// Requests with the same `Idempotency-Key` create one session.
-#[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
+#[utoipa::path(post, path = "/v1/sessions", operation_id = "createSession", tag = "sessions",
     params(IdempotencyKey),
     request_body(content = Option<SessionRequest>, description = "optional"),
     responses(
@@ -82,7 +82,7 @@ struct ListQuery {
 /// Lists sessions, newest first, without their environment variables, which `GET /v1/sessions/{id}` returns.
 ///
 /// A page may have fewer entries than `limit`; only the last page has no `next_cursor`.
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
+#[utoipa::path(get, path = "/v1/sessions", operation_id = "listSessions", tag = "sessions", params(ListQuery),
     responses((status = 200, body = PageBody<SessionBody>), Common))]
 async fn list(
     who: Identity,
@@ -102,7 +102,7 @@ async fn list(
 
 /// Returns a session. Callers with read-only access get the names of its environment variables without their
 /// values.
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
+#[utoipa::path(get, path = "/v1/sessions/{id}", operation_id = "getSession", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = SessionBody), Common, NotFound))]
 async fn get(
@@ -117,7 +117,7 @@ async fn get(
 }
 
 /// Changes a session. Absent fields keep their value.
-#[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions",
+#[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "updateSession", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     request_body = Option<SessionPatch>,
     responses((status = 200, body = SessionBody), Common, NotFound, TakesJson, SessionEnded))]
@@ -141,7 +141,8 @@ fn state_name(state: &SessionState) -> SessionStateName {
 
 /// Hibernates a session: its programs end (SIGTERM, then SIGKILL after ten seconds), its workspace is kept,
 /// and the next use resumes it. Idle sessions hibernate by themselves.
-#[utoipa::path(post, path = "/v1/sessions/{id}/hibernate", tag = "sessions",
+#[utoipa::path(post, path = "/v1/sessions/{id}/hibernate",
+    operation_id = "hibernateSession", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     responses(
         (status = 200, body = SessionBody), Common, NotFound,
@@ -158,6 +159,7 @@ async fn hibernate(
 
 /// The current use of a session. `null` means that the host does not count it.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SessionUse)]
 struct UsedBody {
     /// Memory, including page cache if the kernel counts it.
     memory_bytes: Option<u64>,
@@ -206,7 +208,7 @@ impl From<SessionUsage> for SessionUsageBody {
 
 /// Returns what a session uses now, and its limits. Does not resume a hibernated session or keep an idle one
 /// awake.
-#[utoipa::path(get, path = "/v1/sessions/{id}/usage", tag = "sessions",
+#[utoipa::path(get, path = "/v1/sessions/{id}/usage", operation_id = "getSessionUsage", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = SessionUsageBody), Common, NotFound, SessionEnded))]
 async fn usage(
@@ -239,7 +241,7 @@ struct DeleteQuery {
 }
 
 /// Ends a session with its programs, and deletes its workspace, snapshots, executions and logs.
-#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
+#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "deleteSession", tag = "sessions",
     params(("id" = String, Path, description = "the session"), DeleteQuery),
     responses(
         (status = 204, description = "it was deleted or, with `keep_logs`, has ended"), Common, NotFound,

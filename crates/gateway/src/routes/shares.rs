@@ -46,6 +46,7 @@ enum Access {
 
 /// A request for a link.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"access": "read", "expires_in_ms": 86_400_000})))]
 #[serde(deny_unknown_fields)]
 struct ShareRequest {
     #[schema(inline)]
@@ -99,7 +100,7 @@ struct ShareList {
 
 /// Creates a link to a session: the holder of its token may use this session, and nothing else. For its
 /// owner.
-#[utoipa::path(post, path = "/v1/sessions/{id}/shares", tag = "sharing",
+#[utoipa::path(post, path = "/v1/sessions/{id}/shares", operation_id = "createShare", tag = "sharing",
     params(("id" = String, Path, description = "the session")), request_body = ShareRequest,
     responses(
         (status = 201, body = ShareBody), Common, NotFound, TakesJson,
@@ -153,7 +154,7 @@ fn gone(error: headwater_store::StoreError, id: SessionId) -> ApiError {
 }
 
 /// Lists the links of a session, without their secrets. For its owner.
-#[utoipa::path(get, path = "/v1/sessions/{id}/shares", tag = "sharing",
+#[utoipa::path(get, path = "/v1/sessions/{id}/shares", operation_id = "listShares", tag = "sharing",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = ShareList), Common, NotFound))]
 async fn list(
@@ -168,7 +169,8 @@ async fn list(
 }
 
 /// Revokes a link: it is refused from now on, and its streams are closed. For the session's owner.
-#[utoipa::path(delete, path = "/v1/sessions/{id}/shares/{share}", tag = "sharing",
+#[utoipa::path(delete, path = "/v1/sessions/{id}/shares/{share}",
+    operation_id = "revokeShare", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("share" = String, Path, description = "the link's id")),
     responses((status = 204, description = "it was revoked"), Common, NotFound))]
 async fn revoke(

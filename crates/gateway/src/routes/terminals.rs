@@ -29,27 +29,28 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+#[cfg(test)]
+pub(crate) use self::messages::{LineMessage, ServerMessage};
 use self::screen::{options, screen};
 use self::viewer_commands::ViewerCommands;
+#[cfg(test)]
+pub(crate) use self::viewer_encoder::TerminalEvent;
 use self::viewer_encoder::ViewerEncoder;
 use self::viewers::Registration;
 pub(crate) use self::viewers::Viewers;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
-use crate::http::openapi::{Common, NotFound, SessionEnded};
+use crate::http::openapi::{Common, NotFound, SessionEnded, TakesKey};
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::socket::input::Input;
 use crate::streams::socket::notice::Notice;
 use crate::streams::socket::outgoing::{Due, Outgoing};
 use crate::streams::socket::shared::Shared;
-use crate::streams::socket::{self, bounded};
+use crate::streams::socket::{self, FRAMES_SUBPROTOCOL, bounded};
 use crate::streams::sse::OpenStream;
 use crate::terminals::{MAIN, Opened, TerminalSpec};
-
-/// The subprotocol that requests binary frames.
-const FRAMES_SUBPROTOCOL: &str = "headwater.frames";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(terminal)).merge(crate::routes::terminals::rest::routes())
@@ -59,10 +60,12 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Frames {
-    /// JSON messages, until the client sends a binary frame.
+    /// The messages of editors, until the client sends a binary frame.
     #[default]
     Json,
-    /// Binary frames from the beginning.
+    /// Text frames, each the JSON of an event.
+    Events,
+    /// Binary frames.
     Binary,
 }
 
@@ -88,8 +91,11 @@ struct TerminalQuery {
     /// instead.
     execution_id: Option<String>,
     /// Read-only: input is refused.
+    read_only: Option<bool>,
+    /// Deprecated: use `read_only`.
     readonly: Option<bool>,
-    /// The format of the server's frames: `json` if absent.
+    /// The format of the server's frames: `json`, the messages of editors, if absent. `events` and `binary` are
+    /// those of `attach`.
     #[param(inline)]
     frames: Option<Frames>,
     /// A token or ticket, where no header can be set. The guard has read it.
@@ -121,8 +127,7 @@ impl TerminalQuery {
 /// The terminal is created if none of this name is running. Any number of viewers may join a terminal; the
 /// last one that typed controls its size.
 ///
-/// Client, text: `{"type": "command", "command" or "data"}` (a line and Enter), `{"type": "input", "data"}`
-/// (raw keys), `{"type": "interrupt"}`, `{"type": "resize", "rows", "cols"}`, `{"type": "credit", "bytes"}`.
+/// Client, text: `{"type": "command", "command" or "data"}` (a line and Enter), and the messages of `attach`.
 /// Binary, as in `attach`: `0x10` keys, `0x11` sends `^D`, `0x12` size, `0x13` signal, `0x14` credit.
 ///
 /// Server: `{"type": "output", "content", "seq"}`, `{"type": "error", "message"}`, `{"type": "prompt"}`,
@@ -134,11 +139,10 @@ impl TerminalQuery {
 /// A client that reconnects with `after=` the last `seq` gets the missing output or, if that is more than 256
 /// KiB, the screen: bytes that reset the viewer's terminal and draw it. A viewer that falls behind also gets
 /// the screen, and so does a client without `after=`. The close codes are those of `attach`.
-#[utoipa::path(get, path = "/v1/sessions/{id}/terminal", tag = "terminals",
+#[utoipa::path(get, path = "/v1/sessions/{id}/terminal", operation_id = "openTerminal", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name"), TerminalQuery),
     responses(
-        (status = 101, description = "the socket is open"), Common, NotFound, SessionEnded,
-        (status = 422, body = ErrorBody),
+        (status = 101, description = "the socket is open"), Common, NotFound, SessionEnded, TakesKey,
         (status = 426, description = "not a WebSocket request", body = ErrorBody),
 ))]
 async fn terminal(
@@ -151,9 +155,11 @@ async fn terminal(
 ) -> Result<Response, ApiError> {
     let session = gateway.session_named(&who, Need::Read, &session).await?;
     let upgrade = bounded(upgrade)?.protocols([FRAMES_SUBPROTOCOL]);
-    let wants_binary = query.frames == Some(Frames::Binary)
-        || upgrade.selected_protocol().is_some_and(|chosen| chosen == FRAMES_SUBPROTOCOL);
-    let viewer = Box::pin(Viewer::find(gateway, who, session, query, wants_binary)).await?;
+    let frames = match upgrade.selected_protocol() {
+        Some(chosen) if chosen == FRAMES_SUBPROTOCOL => Frames::Binary,
+        _ => query.frames.unwrap_or_default(),
+    };
+    let viewer = Box::pin(Viewer::find(gateway, who, session, query, frames)).await?;
     // A server that is shutting down waits for it, so that the socket can send its close frame.
     let tracked = viewer.gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
@@ -173,7 +179,7 @@ struct Viewer {
     /// The size of the viewer's window, if the client sent it.
     window: Option<TtySize>,
     skip: u64,
-    wants_binary: bool,
+    frames: Frames,
     refusal: Option<ApiError>,
     follower: Follower,
     /// Sent before anything else.
@@ -186,13 +192,14 @@ impl Viewer {
         who: Identity,
         session: SessionId,
         query: TerminalQuery,
-        wants_binary: bool,
+        frames: Frames,
     ) -> Result<Self, ApiError> {
         let window = query.size()?;
         let name = query.name.clone().unwrap_or_else(|| MAIN.to_owned());
         let terminal = TerminalSpec { name: name.clone(), size: window.unwrap_or_default(), command: None };
         let Opened { execution, is_new } = gateway.open_terminal(&who, session, terminal).await?;
-        let refusal = refusal(&gateway, &who, session, query.readonly == Some(true)).await;
+        let refusal =
+            refusal(&gateway, &who, session, query.read_only.or(query.readonly) == Some(true)).await;
         let id = execution.id;
         let shared = Arc::new(Shared::default());
         // Before the size is read: a change after that is sent as `resized`.
@@ -219,7 +226,7 @@ impl Viewer {
             registration,
             window,
             skip,
-            wants_binary,
+            frames,
             refusal,
             follower,
             due,
@@ -229,7 +236,7 @@ impl Viewer {
     async fn serve(self, socket: WebSocket) {
         let (sink, stream) = socket.split();
         let (gateway, id, shared, registration) = (self.gateway, self.id, self.shared, self.registration);
-        if self.wants_binary {
+        if self.frames == Frames::Binary {
             shared.speaks_binary();
         }
         if let Some(size) = self.window
@@ -244,6 +251,7 @@ impl Viewer {
             id,
             name: self.name,
             shared: Arc::clone(&shared),
+            sends_events: self.frames == Frames::Events,
             read_only: self.refusal.is_some(),
             came_at: position,
             marks: marks
@@ -276,7 +284,7 @@ impl Viewer {
 /// The error for input, if this viewer has read-only access.
 async fn refusal(gateway: &Gateway, who: &Identity, session: SessionId, read_only: bool) -> Option<ApiError> {
     if read_only {
-        let hint = "open the terminal without `readonly=true`";
+        let hint = "open the terminal without `read_only=true`";
         return Some(ApiError::forbidden("this socket is read-only", hint));
     }
     gateway.auth.may_use_session(who, Need::Write, session).await.err()

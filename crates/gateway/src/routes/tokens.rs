@@ -37,6 +37,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// A request for a token.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(examples(json!({"name": "ci", "role": "member", "scopes": ["executions:write", "files:read"],
+    "expires_in_ms": 2_592_000_000_u64})))]
 #[serde(deny_unknown_fields)]
 struct TokenRequest {
     /// A label for people.
@@ -66,7 +68,8 @@ struct TokenRequest {
 ///
 /// A token has at most your own rights: no higher role, no other sessions, no more scopes, and it expires no
 /// later than the token that creates it.
-#[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = Option<TokenRequest>, responses(
+#[utoipa::path(post, path = "/v1/tokens",
+    operation_id = "createToken", tag = "tokens", request_body = Option<TokenRequest>, responses(
         (status = 201, body = TokenBody), Common, TakesJson,
         (status = 404, body = ErrorBody, description = "no such session"),
         (status = 409, body = ErrorBody, description = "the owner has too many tokens"),
@@ -164,7 +167,7 @@ fn scopes(who: &Identity, requested: Option<Vec<String>>) -> Result<Option<Vec<S
 }
 
 /// Lists your tokens (for operators, all tokens), newest first, without their secrets.
-#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(PageQuery),
+#[utoipa::path(get, path = "/v1/tokens", operation_id = "listTokens", tag = "tokens", params(PageQuery),
     responses((status = 200, body = PageBody<TokenBody>), Common))]
 async fn list(
     who: Identity,
@@ -192,7 +195,7 @@ async fn list(
 }
 
 /// Revokes a token: it is refused from now on, and its streams are closed.
-#[utoipa::path(delete, path = "/v1/tokens/{token}", tag = "tokens",
+#[utoipa::path(delete, path = "/v1/tokens/{token}", operation_id = "revokeToken", tag = "tokens",
     params(("token" = String, Path, description = "the token's id")),
     responses((status = 204, description = "it was revoked"), Common, NotFound))]
 async fn delete(

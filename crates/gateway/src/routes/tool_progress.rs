@@ -54,7 +54,8 @@ struct ProgressQuery {
 /// output, and a status that says how much was skipped; the result has everything. A call's id is the
 /// `tool_call_id` in the execution's metadata, or the execution's id. This route is also at
 /// `/v1/tool-progress/{conversation_id}`.
-#[utoipa::path(get, path = "/tool-progress/{conversation_id}", tag = "tools",
+#[utoipa::path(get, path = "/tool-progress/{conversation_id}",
+    operation_id = "followToolProgress", tag = "tools",
     params(
         ("conversation_id" = String, Path, description = "as in the metadata of executions"),
         LastEventId,

@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use headwater_contract::FollowOptions;
-use headwater_protocol::api::{ErrorBody, Timestamp};
+use headwater_protocol::api::Timestamp;
 use headwater_protocol::{
     Command, Execution, ExecutionId, ExitDetail, Reason, SessionId, StartSpec, Verdict,
 };
@@ -27,7 +27,7 @@ use crate::error::ApiError;
 use crate::executions::start::{ExecutionSpec, execution_row};
 use crate::http::extract::wants_events;
 use crate::http::idempotency::Keyed;
-use crate::http::openapi::{Common, IdempotencyKey, NotFound, TakesJson, TakesKey};
+use crate::http::openapi::{Common, Conflict, IdempotencyKey, NotFound, TakesJson, TakesKey};
 use crate::now_ms;
 use crate::state::Gateway;
 use crate::streams::feed::{Dialect, Ending, Feed, Followed, Subject, ToolEvent, ToolResult, ToolResultBody};
@@ -55,7 +55,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// background processes between calls. It does not keep variables, imports or the working directory, because
 /// every call is a new process: save in files what the next call needs. Other calls without a `session_id` get
 /// a dedicated session, which ends with them, including background processes.
-#[utoipa::path(post, path = "/v1/tools/code_execution", tag = "tools",
+#[utoipa::path(post, path = "/v1/tools/code_execution", operation_id = "runCodeExecutionTool", tag = "tools",
     params(
         IdempotencyKey,
         ("Accept" = Option<String>, Header, description = "`text/event-stream` for a stream"),
@@ -65,8 +65,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         (status = 200, description = "the result, or the events if requested", content(
             (ToolResultBody = "application/json"), (ToolEvent = "text/event-stream"),
         )),
-        Common, NotFound, TakesJson, TakesKey,
-        (status = 409, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey, Conflict,
 ))]
 async fn code_execution(
     who: Identity,
@@ -81,7 +80,7 @@ async fn code_execution(
 ///
 /// With `Accept: text/event-stream` the response is a stream, as in `POST /v1/tools/code_execution`. With a
 /// `conversationId` the progress is at `GET /tool-progress/{conversation_id}`.
-#[utoipa::path(post, path = "/v1/tools/run_command", tag = "tools",
+#[utoipa::path(post, path = "/v1/tools/run_command", operation_id = "runCommandTool", tag = "tools",
     params(
         IdempotencyKey,
         ("Accept" = Option<String>, Header, description = "`text/event-stream` for a stream"),
@@ -91,8 +90,7 @@ async fn code_execution(
         (status = 200, description = "the result, or the events if requested", content(
             (ToolResultBody = "application/json"), (ToolEvent = "text/event-stream"),
         )),
-        Common, NotFound, TakesJson, TakesKey,
-        (status = 409, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey, Conflict,
 ))]
 async fn run_command(
     who: Identity,

@@ -24,6 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// Amounts of limited resources. In `quota`, absent means unlimited.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ResourceAmounts)]
 struct Amounts {
     /// Sessions that have not ended.
     sessions: Option<u64>,
@@ -37,6 +38,7 @@ struct Amounts {
 
 /// Disk use by kind.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DiskUse)]
 struct DiskBody {
     /// Bytes of all workspaces, when last measured.
     workspaces_bytes: u64,
@@ -52,6 +54,7 @@ struct DiskBody {
 
 /// A queued start.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = QueuedStart)]
 struct WaitingBody {
     /// The position in the queue of all owners; 1 is the next.
     place: usize,
@@ -63,6 +66,7 @@ struct WaitingBody {
 
 /// The caller's quota and use.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OwnerUsage)]
 struct UsageBody {
     /// The user whose quota it is.
     owner: String,
@@ -87,7 +91,8 @@ fn allowed(quota: &Quota) -> Amounts {
 }
 
 /// Returns your quota, your use, and your queued starts.
-#[utoipa::path(get, path = "/v1/usage", tag = "server", responses((status = 200, body = UsageBody), Common))]
+#[utoipa::path(get, path = "/v1/usage",
+    operation_id = "getUsage", tag = "server", responses((status = 200, body = UsageBody), Common))]
 async fn usage(
     who: Identity,
     _: NoQuery,

@@ -7,7 +7,7 @@ use axum::Json as JsonBody;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use headwater_protocol::api::{ErrorBody, PageBody};
+use headwater_protocol::api::{ErrorBody, ErrorCode, PageBody};
 use headwater_store::{Role, UserChange, UserRow};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -29,6 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// A request for a user.
 #[derive(Deserialize, ToSchema)]
+#[schema(examples(json!({"name": "ann", "password": "correct horse battery", "role": "member"})))]
 #[serde(deny_unknown_fields)]
 struct UserRequest {
     /// Letters, digits and `._@+-`; case does not matter.
@@ -48,7 +49,8 @@ struct UserRequest {
 ///
 /// A name that owns sessions, such as that of a deleted user, is refused with the code `name_owns_sessions`
 /// unless `take_over` is true.
-#[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserRequest, responses(
+#[utoipa::path(post, path = "/v1/users",
+    operation_id = "createUser", tag = "users", request_body = UserRequest, responses(
         (status = 201, body = UserBody, headers(("Location" = String, description = "the URL of the user"))),
         Common, TakesJson,
         (status = 409, body = ErrorBody, description = "the name is taken, or owns sessions"),
@@ -90,8 +92,7 @@ async fn create(
 
 fn name_owns_sessions(name: &str) -> ApiError {
     ApiError::new(
-        StatusCode::CONFLICT,
-        "name_owns_sessions",
+        ErrorCode::NameOwnsSessions,
         format!("the name `{name}` owns sessions, which the new user would get"),
         format!(
             "choose another name; or delete them (`GET /v1/sessions?owner={name}` lists them); or, if it is the same \
@@ -105,7 +106,7 @@ fn operator(who: &Identity) -> Result<(), ApiError> {
 }
 
 /// Lists users, newest first. For operators.
-#[utoipa::path(get, path = "/v1/users", tag = "users", params(PageQuery),
+#[utoipa::path(get, path = "/v1/users", operation_id = "listUsers", tag = "users", params(PageQuery),
     responses((status = 200, body = PageBody<UserBody>), Common))]
 async fn list(
     who: Identity,
@@ -126,7 +127,7 @@ async fn find(gateway: &Gateway, who: &Identity, need: Need, text: &str) -> Resu
 }
 
 /// Returns a user. Operators may get all users, others themselves.
-#[utoipa::path(get, path = "/v1/users/{user}", tag = "users",
+#[utoipa::path(get, path = "/v1/users/{user}", operation_id = "getUser", tag = "users",
     params(("user" = String, Path, description = "the user's id or name")),
     responses((status = 200, body = UserBody), Common, NotFound))]
 async fn get(
@@ -140,6 +141,7 @@ async fn get(
 
 /// Changes to a user. Absent fields keep their value.
 #[derive(Default, Deserialize, ToSchema)]
+#[schema(examples(json!({"password": "a better password", "current_password": "correct horse battery"})))]
 #[serde(deny_unknown_fields)]
 struct UserPatch {
     /// The new password. Ends all sign-ins of the user.
@@ -159,7 +161,7 @@ struct UserPatch {
 /// Changes a user. Operators may change everything, others their own password.
 ///
 /// A new password, or disabling the user, ends all its sign-ins and closes their streams.
-#[utoipa::path(patch, path = "/v1/users/{user}", tag = "users",
+#[utoipa::path(patch, path = "/v1/users/{user}", operation_id = "updateUser", tag = "users",
     params(("user" = String, Path, description = "the user's id or name")), request_body = Option<UserPatch>,
     responses((status = 200, body = UserBody), Common, NotFound, TakesJson))]
 async fn patch(
@@ -224,7 +226,7 @@ fn summary(change: &UserChange) -> String {
 ///
 /// Its sessions are kept, for operators to inspect and delete (`GET /v1/sessions?owner=NAME`). While any
 /// exist, a new user of the same name must be created with `take_over`.
-#[utoipa::path(delete, path = "/v1/users/{user}", tag = "users",
+#[utoipa::path(delete, path = "/v1/users/{user}", operation_id = "deleteUser", tag = "users",
     params(("user" = String, Path, description = "the user's id or name")),
     responses((status = 204, description = "it was removed"), Common, NotFound))]
 async fn delete(

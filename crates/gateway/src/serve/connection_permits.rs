@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use headwater_protocol::api::ErrorCode;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -130,8 +130,7 @@ impl Drop for Held {
 
 fn too_many(who: &str) -> ApiError {
     let error = ApiError::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "too_many_connections",
+        ErrorCode::TooManyConnections,
         format!("{who} reached the limit of open connections"),
         "close some, or use one connection for several requests",
     );

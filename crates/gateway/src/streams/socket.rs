@@ -13,10 +13,11 @@ pub(crate) mod shared;
 use std::time::Duration;
 
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::http::StatusCode;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use headwater_protocol::api::ErrorCode;
+use headwater_protocol::frames::CloseCode;
 use tokio::time::timeout;
 
 use self::notice::Notice;
@@ -24,6 +25,8 @@ use self::outgoing::{Encoder, Ending, Outgoing};
 use self::receive::{FrameHandler, Gone, receive};
 use crate::error::ApiError;
 
+/// The subprotocol that requests binary frames.
+pub(crate) const FRAMES_SUBPROTOCOL: &str = "headwater.frames";
 /// The maximum size of a client's message.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// The read buffer that an idle socket holds; larger messages are read in several steps.
@@ -41,8 +44,7 @@ pub(crate) fn bounded(
 ) -> Result<WebSocketUpgrade, ApiError> {
     let upgrade = upgrade.map_err(|rejection| {
         ApiError::new(
-            StatusCode::UPGRADE_REQUIRED,
-            "upgrade_required",
+            ErrorCode::UpgradeRequired,
             rejection.body_text().to_lowercase(),
             "open it with a WebSocket client; `/events` sends the same over plain HTTP",
         )
@@ -65,12 +67,12 @@ pub(crate) async fn serve<D: Encoder, L: FrameHandler>(
     let shared = outgoing.shared.clone();
     let close = tokio::select! {
         ending = outgoing.run() => closing(&mut outgoing, ending).await,
-        () = token_is_over => Some((close_code::POLICY, "the token is no longer valid")),
+        () = token_is_over => Some((CloseCode::Credential, "the token is no longer valid")),
         gone = receive(&mut handler, &mut stream, &shared, silence) => match gone {
             Gone::Closed => None,
-            Gone::Silent => Some((close_code::AWAY, "no answer to pings")),
-            Gone::TooLarge => Some((close_code::SIZE, "a message may have at most 1 MiB")),
-            Gone::Broken => Some((close_code::PROTOCOL, "not a WebSocket frame")),
+            Gone::Silent => Some((CloseCode::Silent, "no answer to pings")),
+            Gone::TooLarge => Some((CloseCode::TooLarge, "a message may have at most 1 MiB")),
+            Gone::Broken => Some((CloseCode::Protocol, "not a WebSocket frame")),
         },
     };
     drop(handler);
@@ -78,7 +80,7 @@ pub(crate) async fn serve<D: Encoder, L: FrameHandler>(
 }
 
 /// The close code and reason, for a client that is still connected.
-pub(crate) type Close = Option<(u16, &'static str)>;
+pub(crate) type Close = Option<(CloseCode, &'static str)>;
 
 /// Sends the close frame, if any, and waits until the client has read it.
 pub(crate) async fn close_socket(
@@ -88,7 +90,7 @@ pub(crate) async fn close_socket(
 ) {
     let farewell = async {
         if let Some((code, reason)) = close {
-            let frame = CloseFrame { code, reason: reason.into() };
+            let frame = CloseFrame { code: code.value(), reason: reason.into() };
             let _ = sink.send(Message::Close(Some(frame))).await;
         }
         let _ = sink.flush().await;
@@ -102,14 +104,18 @@ pub(crate) async fn close_socket(
 /// The close code and reason for a client that is still connected.
 async fn closing<D: Encoder>(outgoing: &mut Outgoing<D>, ending: Ending) -> Close {
     match ending {
-        Ending::Done => Some((close_code::NORMAL, "the last event")),
-        Ending::Stopping => Some((close_code::RESTART, "reconnect")),
+        Ending::Done => Some((CloseCode::Done, "the last event")),
+        Ending::Stopping => Some((CloseCode::Restart, "reconnect")),
         Ending::Gone => None,
         Ending::Failed(error) => {
             let notice = Notice::Error(error.clone());
             let _ = timeout(CLOSE_TIMEOUT, outgoing.send_notice(&notice)).await;
             let may_pass = error.retry_after.is_some();
-            Some(if may_pass { (close_code::RESTART, "reconnect") } else { (close_code::ERROR, error.code) })
+            Some(if may_pass {
+                (CloseCode::Restart, "reconnect")
+            } else {
+                (CloseCode::Failed, error.code.name())
+            })
         }
     }
 }

@@ -53,6 +53,7 @@ repeated! { calls:
 
     execution(id: ExecutionId) -> Execution;
     executions(session: Option<SessionId>, running_only: bool) -> Vec<Execution>;
+    executions_since(started_after_ms: u64) -> Vec<Execution>;
     running_in_brief(session: Option<SessionId>) -> Vec<Execution>;
     processes(id: ExecutionId) -> Vec<Process>;
     kept(output: OutputSelector) -> KeptOutput;

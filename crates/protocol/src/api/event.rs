@@ -118,7 +118,21 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) {
             serde_json::to_writer(out, &EventBody::Gap { seq, at_ms, stream, from_byte, to_byte })
         }
         EventKind::Exited(verdict) => {
-            serde_json::to_writer(out, &EventBody::Exited { seq, at_ms, verdict: verdict.clone() })
+            let body = EventBody::Exited {
+                seq,
+                at_ms,
+                reason: verdict.reason,
+                code: verdict.code,
+                signal: verdict.signal,
+                message: verdict.message.clone(),
+                detail: verdict.detail.clone(),
+                duration_ms: verdict.duration_ms,
+                usage: verdict.usage,
+                stdout_bytes: verdict.stdout_bytes,
+                stderr_bytes: verdict.stderr_bytes,
+                output_bytes: verdict.output_bytes,
+            };
+            serde_json::to_writer(out, &body)
         }
         EventKind::Closed => serde_json::to_writer(out, &EventBody::Closed { seq, at_ms }),
     };
@@ -232,7 +246,6 @@ pub enum EventBody {
         /// Milliseconds since the start.
         at_ms: u64,
         /// The execution that this log belongs to.
-        #[cfg_attr(feature = "openapi", schema(value_type = String))]
         execution_id: ExecutionId,
         /// The program's process id inside its session.
         pid: i32,
@@ -302,9 +315,30 @@ pub enum EventBody {
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,
-        /// How the execution ended.
-        #[serde(flatten)]
-        verdict: Verdict,
+        /// The reason.
+        reason: Reason,
+        /// The exit code, unless a signal ended the program.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
+        /// The signal that ended the program.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
+        /// Details for people: what was missing, or which limit was reached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The same for programs. Absent if nothing is known beyond the reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<ExitDetail>,
+        /// The time from start to exit.
+        duration_ms: u64,
+        /// CPU time and peak memory.
+        usage: Usage,
+        /// Bytes written to standard output when the program exited, kept or not.
+        stdout_bytes: u64,
+        /// Bytes written to standard error; 0 if the streams are merged.
+        stderr_bytes: u64,
+        /// Bytes written to a terminal or to merged output; 0 if the streams are separate.
+        output_bytes: u64,
     },
     /// The last event: no writer is left.
     Closed {

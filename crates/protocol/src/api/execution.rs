@@ -70,12 +70,18 @@ pub struct LogRemovedBody {
 /// One run of a program in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({
+    "id": "exe_0123456789abcdef0123456789abcdef", "session_id": "ses_0123456789abcdef0123456789abcdef",
+    "state": "closed", "pid": null, "started_at": "2026-01-02T03:04:05.678Z",
+    "exited_at": "2026-01-02T03:04:05.700Z", "exit": {"reason": "exited", "code": 0}, "duration_ms": 22,
+    "usage": {"cpu_ms": 15, "max_rss_bytes": 9_437_184}, "stdout_bytes": 6, "stderr_bytes": 0, "output_bytes": 0,
+    "last_seq": 4, "command": {"code": {"language": "python", "code": "print('Hello')", "args": []}},
+    "language": "python", "tty": null, "metadata": {}
+}))))]
 pub struct ExecutionBody {
     /// The id: `exe_` and 32 hexadecimal digits.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: ExecutionId,
     /// The session that it runs in.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub session_id: SessionId,
     /// The current state.
     pub state: ExecutionStateName,

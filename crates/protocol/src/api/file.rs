@@ -34,6 +34,8 @@ pub enum FileType {
 /// A file, a folder or a link in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"path": "src/main.py", "name": "main.py", "type": "file", "size": 15, "mode": "644",
+    "modified_at": "2026-01-02T03:04:05.678Z", "etag": "\"1a2b3c\""}))))]
 pub struct FileBody {
     /// The path below the workspace, without a leading slash; empty for the workspace itself.
     pub path: String,
@@ -61,6 +63,7 @@ pub struct FileBody {
 /// The result of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = CopiedFile))]
 pub struct CopyBody {
     /// The entry at the new path.
     pub file: FileBody,
@@ -76,6 +79,7 @@ pub struct CopyBody {
 /// A request with one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"path": "src"}))))]
 #[serde(deny_unknown_fields)]
 pub struct PathRequest {
     /// A path in the workspace.
@@ -88,6 +92,7 @@ pub struct PathRequest {
 /// A request with two paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"from": "notes.txt", "to": "archive/notes.txt"}))))]
 #[serde(deny_unknown_fields)]
 pub struct MoveRequest {
     /// The file or folder to move or copy.
@@ -105,6 +110,7 @@ pub struct MoveRequest {
 /// A change of permissions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"path": "run.sh", "mode": "755"}))))]
 #[serde(deny_unknown_fields)]
 pub struct ChmodRequest {
     /// A path in the workspace.

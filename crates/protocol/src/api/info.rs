@@ -10,6 +10,7 @@ use crate::SandboxKind;
 /// The answer to `GET /v1/info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = ServerInfo))]
 pub struct InfoBody {
     /// The version of the gateway.
     pub version: String,
@@ -32,6 +33,7 @@ pub struct InfoBody {
 /// The answer to `GET /v1/languages`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = LanguageList))]
 pub struct LanguagesBody {
     /// All languages in the registry, by name.
     pub languages: Vec<LanguageBody>,

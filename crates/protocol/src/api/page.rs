@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A page of a list, newest first.
+/// A page of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PageBody<T> {

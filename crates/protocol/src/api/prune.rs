@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// configuration apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"older_than": "7d", "dry_run": true}))))]
 #[serde(deny_unknown_fields)]
 pub struct PruneRequest {
     /// Only logs of this owner; for the operator.
@@ -31,6 +32,7 @@ pub struct PruneRequest {
 /// The logs that were removed, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = PrunedLogs))]
 pub struct PruneBody {
     /// Whether this was a dry run, which removes nothing.
     pub dry_run: bool,

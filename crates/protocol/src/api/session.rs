@@ -10,6 +10,10 @@ use crate::{Limits, Network, SandboxKind, Session, SessionId, SessionSpec, Sessi
 /// A request for a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({
+    "name": "demo", "env": {"LANG": "C.UTF-8"}, "limits": {"memory_bytes": 536_870_912, "cpus": 1.0},
+    "network": "packages", "metadata": {"project": "docs"}
+}))))]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionRequest {
     /// A name for people; it need not be unique.
@@ -40,6 +44,9 @@ impl From<SessionRequest> for SessionSpec {
 /// A change of a session; absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({
+    "name": "another name", "limits": {"wall_ms": 60_000}, "metadata": {"project": ""}
+}))))]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionPatch {
     /// The new name.
@@ -72,10 +79,18 @@ pub enum SessionStateName {
 /// A workspace with its own sandbox, in which executions run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({
+    "id": "ses_0123456789abcdef0123456789abcdef", "owner": "ann", "name": "demo", "state": "ready",
+    "sandbox": "full", "env": {"LANG": "C.UTF-8"}, "limits": {"memory_bytes": 536_870_912},
+    "idle_timeout_ms": null, "metadata": {"project": "docs"}, "network": "packages", "one_shot": false,
+    "created_at": "2026-01-02T03:04:05.678Z", "ended_at": null, "running": 0
+}))))]
 pub struct SessionBody {
     /// The id: `ses_` and 32 hexadecimal digits.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: SessionId,
+    /// The user that it belongs to.
+    #[serde(default)]
+    pub owner: String,
     /// A name for people.
     pub name: Option<String>,
     /// The current state.
@@ -117,6 +132,7 @@ impl SessionBody {
 
 impl From<Session> for SessionBody {
     fn from(session: Session) -> Self {
+        let owner = session.spec.owner().to_owned();
         let SessionSpec { name, env, limits, idle_timeout_ms, metadata, one_shot, network } = session.spec;
         let ended_at = match session.state {
             SessionState::Ready | SessionState::Hibernated => None,
@@ -129,6 +145,7 @@ impl From<Session> for SessionBody {
         };
         Self {
             id: session.id,
+            owner,
             name,
             state,
             sandbox: session.sandbox,

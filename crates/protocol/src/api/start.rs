@@ -27,6 +27,11 @@ pub enum StdinRequest {
 /// A request to start an execution: one of `argv`, `shell`, or `language` with `code`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(
+    json!({"language": "python", "code": "print('Hello')"}),
+    json!({"shell": "seq 10 | wc -l", "timeout_ms": 10_000}),
+    json!({"argv": ["ls", "-l"], "cwd": "src"})
+)))]
 #[serde(deny_unknown_fields, default)]
 pub struct StartRequest {
     /// A program and its arguments.
@@ -224,6 +229,7 @@ pub enum SignalName {
 /// The body of `POST /v1/executions/{id}/signal`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"signal": "SIGINT"}))))]
 #[serde(deny_unknown_fields)]
 pub struct SignalRequest {
     /// The signal to send.

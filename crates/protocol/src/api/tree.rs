@@ -8,6 +8,7 @@ use crate::SnapshotId;
 /// The type of a change that a watch reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = FileChangeType))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeName {
     /// The watch is active: every change from now on is reported.
@@ -50,6 +51,7 @@ impl ChangeName {
 /// A change that a watch reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = FileChange))]
 pub struct ChangeBody {
     /// The type of the change.
     #[serde(rename = "type")]
@@ -72,6 +74,7 @@ pub struct ChangeBody {
 /// A match of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SearchMatch))]
 pub struct MatchBody {
     /// The path below the workspace.
     pub path: String,
@@ -100,6 +103,7 @@ pub struct MatchBody {
 /// The summary of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SearchSummary))]
 pub struct SearchSummaryBody {
     /// The number of matches.
     pub matches: u64,
@@ -115,6 +119,7 @@ pub struct SearchSummaryBody {
 /// All results of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SearchResult))]
 pub struct SearchBody {
     /// The matches.
     pub items: Vec<MatchBody>,
@@ -125,6 +130,7 @@ pub struct SearchBody {
 /// The contents of an unpacked archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = UnpackedArchive))]
 pub struct UnpackedBody {
     /// The number of files.
     pub files: u64,
@@ -139,6 +145,7 @@ pub struct UnpackedBody {
 /// The type of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = FileDifferenceType))]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceName {
     /// It did not exist before.
@@ -152,6 +159,7 @@ pub enum DifferenceName {
 /// An entry that differs between two states of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = FileDifference))]
 pub struct DifferenceBody {
     /// The type of the difference.
     #[serde(rename = "type")]
@@ -176,6 +184,7 @@ pub struct DifferenceBody {
 /// What differs between two states of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = FileDiff))]
 pub struct DiffBody {
     /// All differences, or the first of them.
     pub items: Vec<DifferenceBody>,
@@ -186,6 +195,7 @@ pub struct DiffBody {
 /// A request for a snapshot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"name": "before the upgrade"}))))]
 #[serde(deny_unknown_fields, default)]
 pub struct SnapshotRequest {
     /// A name for people; it need not be unique.
@@ -197,9 +207,9 @@ pub struct SnapshotRequest {
 /// A snapshot of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"id": "snp_0123456789abcdef0123456789abcdef", "name": "before the upgrade", "created_at": "2026-01-02T03:04:05.678Z", "bytes": 40960, "files": 10}))))]
 pub struct SnapshotBody {
     /// The id: `snp_` and 32 hexadecimal digits.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: SnapshotId,
     /// A name for people.
     pub name: Option<String>,
@@ -214,6 +224,7 @@ pub struct SnapshotBody {
 /// The snapshots of a session, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SnapshotList))]
 pub struct SnapshotsBody {
     /// The oldest first.
     pub items: Vec<SnapshotBody>,
@@ -222,6 +233,7 @@ pub struct SnapshotsBody {
 /// A request to fork a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"name": "a copy", "snapshot": "snp_0123456789abcdef0123456789abcdef"}))))]
 #[serde(deny_unknown_fields, default)]
 pub struct ForkRequest {
     /// The name of the new session.
@@ -229,6 +241,5 @@ pub struct ForkRequest {
     pub name: Option<String>,
     /// The snapshot to begin with; the current workspace if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub snapshot: Option<SnapshotId>,
 }

@@ -17,6 +17,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (20, "tickets", include_str!("../../migrations/sqlite/0020_tickets.sql")),
     (30, "retention", include_str!("../../migrations/sqlite/0030_retention.sql")),
     (40, "session names", include_str!("../../migrations/sqlite/0040_session_names.sql")),
+    (50, "chat executions", include_str!("../../migrations/sqlite/0050_chat_executions.sql")),
 ];
 
 /// Applies missing migrations, all or none. The lock is taken before checking, because the server and a

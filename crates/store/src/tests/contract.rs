@@ -2,6 +2,7 @@
 
 pub(super) mod audit;
 pub(super) mod builds;
+pub(super) mod chat;
 pub(super) mod executions;
 pub(super) mod keys;
 pub(super) mod retention;

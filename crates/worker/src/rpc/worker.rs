@@ -222,7 +222,10 @@ impl Worker for WorkerService {
         let request = request.into_inner();
         let session = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
         let infos = self.engine.executions.list(session).into_iter().map(|execution| execution.info());
-        let wanted = infos.filter(|info| !request.running_only || info.state.verdict().is_none());
+        let wanted = infos.filter(|info| {
+            (!request.running_only || info.state.verdict().is_none())
+                && request.started_after_ms.is_none_or(|after| info.started_at_ms > after)
+        });
         let executions = wanted.map(|mut info| {
             if request.brief {
                 info.spec.env.clear();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::poll;
 use headwater_contract::{Fault, FaultKind, FollowOptions};
+use headwater_protocol::api::ErrorCode;
 use headwater_protocol::{EventKind, ExecutionId};
 use headwater_store::{ExecutionFilter, PageRequest};
 use tokio::sync::Semaphore;
@@ -121,7 +122,7 @@ async fn a_repeated_key_starts_once_and_only_for_the_same_request() {
     assert_eq!(test.model.starts(), 2);
     let mut changed = order(session, Some("k"));
     changed.request_key.hash = [1; 32];
-    assert_eq!(test.gateway.starts.start(&ann(), changed).await.unwrap_err().code, "key_reused");
+    assert_eq!(test.gateway.starts.start(&ann(), changed).await.unwrap_err().code, ErrorCode::KeyReused);
     // After the end, even if the worker has forgotten it, the key answers with it and starts nothing.
     test.model.finish(id, &exited(3));
     test.until(async || test.row(id).await.unwrap().end.is_some()).await;

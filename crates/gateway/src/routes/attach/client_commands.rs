@@ -14,6 +14,9 @@ use crate::streams::socket::input::Input;
 use crate::streams::socket::receive::FrameHandler;
 use crate::streams::socket::shared::Shared;
 
+/// The number of the signal that `^C` sends.
+pub(crate) const SIGINT: i32 = 2;
+
 /// Carries out the client's commands.
 pub(crate) struct ClientCommands {
     pub(crate) gateway: Arc<Gateway>,
@@ -47,6 +50,7 @@ impl ClientCommands {
         match command {
             Command::Stdin(bytes) => self.input.write(bytes).await,
             Command::Eof => self.input.end(),
+            Command::Interrupt => self.call_worker(Command::Signal(SIGINT)).await?,
             other => self.call_worker(other).await?,
         }
         Ok(())
@@ -68,7 +72,7 @@ impl ClientCommands {
                 self.gateway.worker.cancel(id, None).await?;
                 self.gateway.audit.record(&self.who, "execution.cancel", id.to_string(), String::new());
             }
-            Command::Stdin(_) | Command::Eof | Command::Credit(_) => {}
+            Command::Stdin(_) | Command::Eof | Command::Interrupt | Command::Credit(_) => {}
         }
         Ok(())
     }

@@ -4,20 +4,20 @@ use axum::extract::ws::Message;
 use headwater_protocol::Event;
 use headwater_protocol::api::write_event;
 
-use super::Mode;
+use super::Frames;
 use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
 use crate::streams::socket::notice::Notice;
 use crate::streams::socket::outgoing::Encoder;
 
-impl Encoder for Mode {
+impl Encoder for Frames {
     fn is_text(&self) -> bool {
-        *self == Self::Json
+        *self == Self::Events
     }
 
     fn event(&self, event: &Event) -> Option<Message> {
         Some(match self {
             Self::Binary => Message::Binary(binary_event(event)),
-            Self::Json => {
+            Self::Events => {
                 let mut json = Vec::new();
                 write_event(event, &mut json);
                 text(json)
@@ -33,7 +33,7 @@ impl Encoder for Mode {
         let json = error_json(error);
         Some(match self {
             Self::Binary => Message::Binary(binary_json(&json)),
-            Self::Json => text(json),
+            Self::Events => text(json),
         })
     }
 }

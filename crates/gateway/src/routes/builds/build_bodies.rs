@@ -19,6 +19,8 @@ const fn default_true() -> bool {
 
 /// C++ files to compile into one binary.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"session_id": "demo", "source_files": ["/src/main.cpp"],
+    "output_binary": "/workspace/build/main", "compiler": "g++", "flags": ["-std=c++17", "-O2", "-Wall"]})))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CppRequest {
     /// The session's id or name.
@@ -53,6 +55,7 @@ impl From<CppRequest> for CompileSpec {
 
 /// What kind of build it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = BuildKind)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
     /// C++ files to compile into one binary, in a dedicated sandbox, with the cache.
@@ -81,6 +84,7 @@ impl Kind {
 
 /// A request to build.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(examples(json!({"kind": "cmake", "source_dir": "/", "build_type": "Release"})))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BuildRequest {
     /// What kind of build it is.
@@ -182,6 +186,10 @@ impl BuildRequest {
 
 /// A build and its result.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(examples(json!({"build_id": "bld_0123456789abcdef0123456789abcdef", "session_id": "ses_0123456789abcdef0123456789abcdef", "kind": "cpp", "status": "success",
+    "stdout": "", "stderr": "", "truncated": false, "artifacts": ["/workspace/build/main"], "diagnostics": [],
+    "cached": false, "cached_objects": 0, "execution_id": "exe_0123456789abcdef0123456789abcdef", "duration_ms": 840,
+    "created_at": "2026-01-02T03:04:05.678Z"})))]
 pub(crate) struct BuildBody {
     /// Use it with the routes below `/v1/builds`.
     #[schema(value_type = String)]

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use axum::Json as JsonBody;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use headwater_contract::v1;
 use headwater_contract::v1::write_file_head::Place;
-use headwater_protocol::api::{ErrorBody, FileType, PathEncoding, Timestamp, path_text};
+use headwater_protocol::api::{ErrorBody, ErrorCode, FileType, PathEncoding, Timestamp, path_text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -44,6 +43,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// A file to write.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"session_id": "demo", "path": "/src/main.py", "content": "print('Hello')\n"})))]
 #[serde(deny_unknown_fields)]
 struct WriteRequest {
     /// The session's id or name.
@@ -63,6 +63,7 @@ struct WriteRequest {
 
 /// The written file.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WrittenFile)]
 struct WriteBody {
     /// The path as requested.
     path: String,
@@ -77,11 +78,12 @@ struct WriteBody {
 }
 
 /// Writes or replaces a file; missing parent folders are created.
-#[utoipa::path(post, path = "/v1/sessions/files/write", tag = "editor", request_body = WriteRequest,
+#[utoipa::path(post, path = "/v1/sessions/files/write",
+    operation_id = "writeTextFile", tag = "editor", request_body = WriteRequest,
     responses(
         (status = 200, body = WriteBody), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "the path is not an ordinary file"),
-        (status = 412, body = ErrorBody),
+        (status = 412, body = ErrorBody, description = "the file has changed meanwhile"),
         (status = 507, body = ErrorBody, description = "the host's disk is full"),
 ))]
 async fn write(
@@ -118,6 +120,7 @@ async fn write(
 
 /// A file to read.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"session_id": "demo", "path": "/src/main.py"})))]
 #[serde(deny_unknown_fields)]
 struct ReadRequest {
     /// The session's id or name.
@@ -131,6 +134,7 @@ struct ReadRequest {
 
 /// A file's content; written by `FileResponse`.
 #[derive(ToSchema)]
+#[schema(as = TextFile)]
 #[allow(dead_code)] // only documents the response
 struct ReadBody {
     /// The path as requested.
@@ -151,7 +155,8 @@ struct ReadBody {
 ///
 /// If the file changes while it is sent, the response breaks off. Files of more than 16 MiB are refused; `GET
 /// /v1/sessions/{id}/files/content` has no such limit.
-#[utoipa::path(post, path = "/v1/sessions/files/read", tag = "editor", request_body = ReadRequest,
+#[utoipa::path(post, path = "/v1/sessions/files/read",
+    operation_id = "readTextFile", tag = "editor", request_body = ReadRequest,
     responses(
         (status = 200, body = ReadBody), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "it is not an ordinary file"),
@@ -176,8 +181,7 @@ async fn read(
 
 fn too_large(size: u64) -> ApiError {
     ApiError::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "file_too_large",
+        ErrorCode::FileTooLarge,
         format!("the file has {size} bytes; at most {MAX_READ_BYTES} can be sent as JSON"),
         "`GET /v1/sessions/{id}/files/content?path=` sends files of any size",
     )
@@ -185,6 +189,7 @@ fn too_large(size: u64) -> ApiError {
 
 /// A folder to list.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"session_id": "demo", "directory": "/src"})))]
 #[serde(deny_unknown_fields)]
 struct ListRequest {
     /// The session's id or name.
@@ -199,6 +204,7 @@ struct ListRequest {
 
 /// The entries of a folder; written by `Listing`.
 #[derive(ToSchema)]
+#[schema(as = DirectoryListing)]
 #[allow(dead_code)] // only documents the response
 struct ListBody {
     /// The path as requested.
@@ -229,7 +235,8 @@ struct ListedFile {
 }
 
 /// Lists a folder, at most 10,000 entries.
-#[utoipa::path(post, path = "/v1/sessions/files/list", tag = "editor", request_body = ListRequest,
+#[utoipa::path(post, path = "/v1/sessions/files/list",
+    operation_id = "listDirectory", tag = "editor", request_body = ListRequest,
     responses(
         (status = 200, body = ListBody), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "it is not a folder"),

@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path};
-use crate::http::openapi::{Common, NotFound, TakesJson};
+use crate::http::openapi::{Common, Conflict, NotFound, TakesJson};
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -28,7 +28,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 }
 
 /// Sends a signal to an execution's foreground process group, or to all its processes.
-#[utoipa::path(post, path = "/v1/executions/{id}/signal", tag = "executions",
+#[utoipa::path(post, path = "/v1/executions/{id}/signal",
+    operation_id = "signalExecution", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     request_body = SignalRequest,
     responses(
@@ -59,6 +60,7 @@ async fn signal(
 
 /// Options for cancelling.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(examples(json!({"grace_ms": 1000})))]
 #[serde(deny_unknown_fields, default)]
 struct CancelRequest {
     /// The time between SIGTERM and SIGKILL; 0 kills immediately. If absent, the execution's own grace
@@ -69,12 +71,12 @@ struct CancelRequest {
 /// Cancels an execution: sends SIGTERM to all its processes, and SIGKILL after a grace period.
 ///
 /// Cancelling an execution that has ended has no effect.
-#[utoipa::path(post, path = "/v1/executions/{id}/cancel", tag = "executions",
+#[utoipa::path(post, path = "/v1/executions/{id}/cancel",
+    operation_id = "cancelExecution", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     request_body(content = Option<CancelRequest>, description = "optional"),
     responses(
-        (status = 204, description = "it is being cancelled"), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody),
+        (status = 204, description = "it is being cancelled"), Common, NotFound, TakesJson, Conflict,
 ))]
 async fn cancel(
     who: Identity,
@@ -96,7 +98,8 @@ async fn cancel(
 }
 
 /// Resizes an execution's terminal.
-#[utoipa::path(post, path = "/v1/executions/{id}/resize", tag = "executions",
+#[utoipa::path(post, path = "/v1/executions/{id}/resize",
+    operation_id = "resizeExecution", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     request_body = ResizeRequest,
     responses(
@@ -136,17 +139,18 @@ struct ProcessBody {
 
 /// The processes of an execution.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ProcessList)]
 struct ProcessesBody {
     /// All current processes, including background children.
     processes: Vec<ProcessBody>,
 }
 
 /// Lists the current processes of an execution.
-#[utoipa::path(get, path = "/v1/executions/{id}/processes", tag = "executions",
+#[utoipa::path(get, path = "/v1/executions/{id}/processes",
+    operation_id = "listExecutionProcesses", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
-        (status = 200, body = ProcessesBody, description = "empty if it has ended"), Common, NotFound,
-        (status = 409, body = ErrorBody),
+        (status = 200, body = ProcessesBody, description = "empty if it has ended"), Common, NotFound, Conflict,
 ))]
 async fn processes(
     who: Identity,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use headwater_contract::{ContractError, StdinWriter, reconnect_backoff};
 use headwater_protocol::ExecutionId;
-use headwater_protocol::api::ErrorBody;
+use headwater_protocol::api::{ErrorBody, ErrorCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -44,13 +44,14 @@ struct StdinQuery {
 ///
 /// The body is used as it is, whatever its type. The response is sent when the program's pipe or terminal has
 /// all of it.
-#[utoipa::path(post, path = "/v1/executions/{id}/stdin", tag = "executions",
+#[utoipa::path(post, path = "/v1/executions/{id}/stdin",
+    operation_id = "writeExecutionInput", tag = "executions",
     params(("id" = String, Path, description = "the execution"), StdinQuery),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "any bytes"),
     responses(
         (status = 204, description = "all bytes were written"), Common, NotFound,
         (status = 409, body = ErrorBody, description = "its standard input is closed"),
-        (status = 413, body = ErrorBody),
+        (status = 413, body = ErrorBody, description = "the body is larger than `max_body`"),
 ))]
 async fn stdin(
     who: Identity,
@@ -169,8 +170,7 @@ impl Input<'_> {
 
 fn too_large(max_bytes: usize, written: usize) -> ApiError {
     ApiError::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "body_too_large",
+        ErrorCode::BodyTooLarge,
         format!("one request may write at most {max_bytes} bytes; {written} were written"),
         "write the rest with another request, or raise `[server] max_stdin`",
     )

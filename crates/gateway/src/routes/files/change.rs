@@ -34,7 +34,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 }
 
 /// Creates a folder and its parents. An existing folder is not an error.
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/folders", tag = "files",
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/folders", operation_id = "createFolder", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = PathRequest,
     responses(
         (status = 200, body = FileBody, description = "it existed before"),
@@ -57,7 +57,7 @@ async fn make_folder(
 }
 
 /// Moves a file or a folder atomically; missing parent folders are created.
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/move", tag = "files",
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/move", operation_id = "moveFile", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
     responses(
         (status = 200, body = FileBody, description = "the file after the move"), Common, NotFound, TakesJson,
@@ -86,7 +86,7 @@ async fn rename(
 /// Copies a file, or a folder with its content. The copy appears as a whole, or not at all.
 ///
 /// Links are copied as links; FIFOs, sockets and devices are left out and counted.
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", tag = "files",
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", operation_id = "copyFile", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
     responses(
         (status = 200, body = CopyBody), Common, NotFound, TakesJson,
@@ -132,7 +132,7 @@ struct RemoveQuery {
 }
 
 /// Removes a file, a link (not its target) or a folder.
-#[utoipa::path(delete, path = "/v1/sessions/{id}/files", tag = "files",
+#[utoipa::path(delete, path = "/v1/sessions/{id}/files", operation_id = "deleteFile", tag = "files",
     params(("id" = String, Path, description = "the session"), RemoveQuery),
     responses(
         (status = 204, description = "it was removed"), Common, NotFound,
@@ -153,7 +153,7 @@ async fn remove(
 }
 
 /// Changes the permissions of a file or a folder.
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/chmod", tag = "files",
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/chmod", operation_id = "changeFileMode", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = ChmodRequest,
     responses(
         (status = 200, body = FileBody, description = "the file after the change"), Common, NotFound, TakesJson,

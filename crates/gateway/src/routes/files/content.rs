@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::stream::unfold;
 use headwater_contract::{ContractError, FaultKind, FileReader, v1};
 use headwater_protocol::SessionId;
-use headwater_protocol::api::{ErrorBody, FileType, PathEncoding, percent_encoded};
+use headwater_protocol::api::{ErrorBody, ErrorCode, FileType, PathEncoding, percent_encoded};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -53,7 +53,7 @@ struct ContentQuery {
 /// Only ordinary files are opened. The content type is always `application/octet-stream`, for download,
 /// because the server cannot vouch for the content. If the file is truncated while it is sent, the response
 /// breaks off.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/content", tag = "files",
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/content", operation_id = "readFile", tag = "files",
     params(
         ("id" = String, Path, description = "the session"), ContentQuery,
         ("Range" = Option<String>, Header, description = "one range of bytes"),
@@ -198,8 +198,7 @@ fn unsatisfiable(entry: &v1::FileEntry) -> Response {
     let mut headers = response_headers(entry, None);
     put(&mut headers, header::CONTENT_RANGE, &format!("bytes */{}", entry.size));
     let error = ApiError::new(
-        StatusCode::RANGE_NOT_SATISFIABLE,
-        "range_not_satisfiable",
+        ErrorCode::RangeNotSatisfiable,
         format!("the range is outside the {} bytes of the file", entry.size),
         "the header `Content-Range` has the length",
     );

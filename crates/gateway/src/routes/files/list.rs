@@ -63,7 +63,7 @@ struct ListQuery {
 /// Lists the entries of a folder in byte order of their names, a folder before its entries.
 ///
 /// If the folder changes between pages, entries that exist throughout are listed exactly once.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files",
+#[utoipa::path(get, path = "/v1/sessions/{id}/files", operation_id = "listFiles", tag = "files",
     params(("id" = String, Path, description = "the session"), ListQuery),
     responses(
         (status = 200, body = PageBody<FileBody>), Common, NotFound,
@@ -182,7 +182,7 @@ struct StatQuery {
 }
 
 /// Returns the file, folder or link at a path. A link is returned as such: nothing is followed or opened.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", tag = "files",
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", operation_id = "getFile", tag = "files",
     params(("id" = String, Path, description = "the session"), StatQuery),
     responses(
         (status = 200, body = FileBody), Common, NotFound,

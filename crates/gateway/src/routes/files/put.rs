@@ -63,7 +63,7 @@ pub(crate) struct PutQuery {
 /// The body is used as it is, whatever its type, and may be as large as the session's disk limit allows.
 /// Nothing is changed before all of it has arrived. The file to replace must be an ordinary file with a
 /// single hard link.
-#[utoipa::path(put, path = "/v1/sessions/{id}/files/content", tag = "files",
+#[utoipa::path(put, path = "/v1/sessions/{id}/files/content", operation_id = "writeFile", tag = "files",
     params(
         ("id" = String, Path, description = "the session"), PutQuery,
         ("If-Match" = Option<String>, Header, description = "only if the file has one of these `ETag`s; `*`: only if it exists"),

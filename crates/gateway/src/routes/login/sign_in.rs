@@ -8,7 +8,7 @@ use axum::Json as JsonBody;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use headwater_protocol::api::ErrorBody;
+use headwater_protocol::api::{ErrorBody, ErrorCode};
 use headwater_store::{SignInKind, SignInRow, UserRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -40,6 +40,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// A request to sign in.
 #[derive(Deserialize, ToSchema)]
+#[schema(examples(json!({"name": "ann", "password": "correct horse battery"})))]
 #[serde(deny_unknown_fields)]
 struct SignInRequest {
     /// The user's name; case does not matter.
@@ -73,8 +74,7 @@ struct SignedIn {
 /// The name or the password is wrong (401). Unknown names and disabled users get the same error.
 fn refused() -> ApiError {
     ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "wrong_credentials",
+        ErrorCode::WrongCredentials,
         "the name or the password is wrong",
         "an operator can set a new password: `headwater user password NAME`",
     )
@@ -85,7 +85,8 @@ fn refused() -> ApiError {
 /// The access token is a JWT that is valid for some minutes; the refresh token gets the next one. With
 /// `cookie` a browser gets a cookie instead. After ten failures for one name from one address, further
 /// attempts for this name from there are delayed; other names are not.
-#[utoipa::path(post, path = "/v1/login", tag = "users", security(()), request_body = SignInRequest,
+#[utoipa::path(post, path = "/v1/login",
+    operation_id = "signIn", tag = "users", security(()), request_body = SignInRequest,
     responses((status = 200, body = SignedIn), Common, TakesJson))]
 async fn sign_in(
     State(gateway): State<Arc<Gateway>>,
@@ -209,6 +210,7 @@ fn millis(time: Duration) -> u64 {
 
 /// A request for the next access token.
 #[derive(Deserialize, ToSchema)]
+#[schema(examples(json!({"refresh_token": "hwr_..."})))]
 #[serde(deny_unknown_fields)]
 struct RefreshRequest {
     refresh_token: String,
@@ -217,7 +219,8 @@ struct RefreshRequest {
 /// Returns the next access token and the next refresh token. Each refresh token is valid for one use.
 ///
 /// A second use means that the token was stolen, so the sign-in is ended for both holders.
-#[utoipa::path(post, path = "/v1/login/refresh", tag = "users", security(()), request_body = RefreshRequest,
+#[utoipa::path(post, path = "/v1/login/refresh",
+    operation_id = "refreshSignIn", tag = "users", security(()), request_body = RefreshRequest,
     responses((status = 200, body = SignedIn), Common, TakesJson))]
 async fn refresh(
     State(gateway): State<Arc<Gateway>>,
@@ -228,8 +231,7 @@ async fn refresh(
     let shown = hash(&request.refresh_token);
     let fail = || match gateway.rates.count_failure(address.ip()) {
         Ok(()) => ApiError::new(
-            StatusCode::UNAUTHORIZED,
-            "wrong_credentials",
+            ErrorCode::WrongCredentials,
             "the refresh token is not valid, or no longer valid",
             "sign in again: `POST /v1/login`",
         ),
@@ -260,6 +262,7 @@ async fn refresh(
 
 /// Options for signing out.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(examples(json!({"everywhere": true})))]
 #[serde(deny_unknown_fields)]
 struct SignOutRequest {
     /// End all sign-ins of the user, not only this one.
@@ -269,7 +272,8 @@ struct SignOutRequest {
 
 /// Signs out: the access token, its refresh token or the cookie is refused from now on, and its streams are
 /// closed.
-#[utoipa::path(post, path = "/v1/logout", tag = "users", request_body = Option<SignOutRequest>, responses(
+#[utoipa::path(post, path = "/v1/logout",
+    operation_id = "signOut", tag = "users", request_body = Option<SignOutRequest>, responses(
         (status = 204, description = "signed out"), Common, TakesJson,
         (status = 409, body = ErrorBody, description = "API tokens and links cannot sign out"),
 ))]
@@ -316,6 +320,7 @@ async fn sign_out(
 
 /// The caller.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Caller)]
 struct MeBody {
     /// The owner of everything that is created with this credential.
     owner: String,
@@ -337,7 +342,8 @@ struct MeBody {
 }
 
 /// Returns the caller and its rights.
-#[utoipa::path(get, path = "/v1/me", tag = "users", responses((status = 200, body = MeBody), Common))]
+#[utoipa::path(get, path = "/v1/me",
+    operation_id = "getCaller", tag = "users", responses((status = 200, body = MeBody), Common))]
 async fn me(
     who: Identity,
     _: NoQuery,

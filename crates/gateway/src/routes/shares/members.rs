@@ -64,7 +64,7 @@ async fn may_see(gateway: &Gateway, who: &Identity, id: SessionId) -> Result<Str
 }
 
 /// Lists the members of a session.
-#[utoipa::path(get, path = "/v1/sessions/{id}/members", tag = "sharing",
+#[utoipa::path(get, path = "/v1/sessions/{id}/members", operation_id = "listMembers", tag = "sharing",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = MemberList), Common, NotFound))]
 async fn list(
@@ -79,7 +79,7 @@ async fn list(
 }
 
 /// Returns a member of a session.
-#[utoipa::path(get, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
+#[utoipa::path(get, path = "/v1/sessions/{id}/members/{user}", operation_id = "getMember", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
     responses((status = 200, body = MemberBody), Common, NotFound))]
 async fn get(
@@ -100,6 +100,7 @@ fn no_member(user: &str) -> ApiError {
 
 /// The role of a member.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(examples(json!({"role": "viewer"})))]
 #[serde(deny_unknown_fields)]
 struct MemberRequest {
     #[schema(inline)]
@@ -110,7 +111,7 @@ struct MemberRequest {
 ///
 /// Viewers have read-only access; editors can also start, change and end programs. Only the owner can delete
 /// the session and choose its members. The response does not reveal whether a user of that name exists.
-#[utoipa::path(put, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
+#[utoipa::path(put, path = "/v1/sessions/{id}/members/{user}", operation_id = "setMember", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
     request_body = MemberRequest,
     responses(
@@ -144,7 +145,8 @@ async fn put(
 }
 
 /// Removes a member from a session and closes its streams. For the owner, and for the member itself.
-#[utoipa::path(delete, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
+#[utoipa::path(delete, path = "/v1/sessions/{id}/members/{user}",
+    operation_id = "removeMember", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
     responses((status = 204, description = "it was removed"), Common, NotFound))]
 async fn delete(

@@ -1,13 +1,20 @@
 //! The JSON messages of a terminal, as used by IDE front ends.
 //!
-//! Client: `command` (a line and Enter), `input` (raw keys), `interrupt`, `resize`, `credit`.
+//! Client: `command` (a line and Enter), and the messages of all sockets ([`TextCommand`]).
 //! Server: `output`, `error`, `prompt`, `exit`, `resized`.
+//!
+//! [`TextCommand`]: crate::streams::socket::frames::TextCommand
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use headwater_protocol::TtySize;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
+use super::replies::without_replies;
 use crate::error::ApiError;
+use crate::streams::socket::frames::{Command, parse_text};
 
 /// A command of a viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,40 +29,64 @@ pub(crate) enum ViewerCommand {
     Resize(TtySize),
     /// A signal for the foreground process group.
     Signal(i32),
+    /// Ends the shell and its programs.
+    Cancel,
     /// The server may send this many more bytes of output.
     Credit(u32),
 }
 
-#[derive(Deserialize)]
+impl From<Command> for ViewerCommand {
+    fn from(command: Command) -> Self {
+        match command {
+            Command::Stdin(keys) => Self::Keys(without_replies(&keys)),
+            Command::Eof => Self::End,
+            Command::Resize(size) => Self::Resize(size),
+            Command::Signal(signal) => Self::Signal(signal),
+            Command::Interrupt => Self::Interrupt,
+            Command::Cancel => Self::Cancel,
+            Command::Credit(bytes) => Self::Credit(bytes),
+        }
+    }
+}
+
+/// The message of a client that only terminals take.
+#[derive(Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum ClientMessage {
-    Command { command: Option<String>, data: Option<String> },
-    Input { data: String },
-    Interrupt {},
-    Resize { rows: u16, cols: u16 },
-    Credit { bytes: u32 },
+pub(crate) enum LineMessage {
+    /// A line and Enter.
+    Command {
+        /// The line.
+        command: Option<String>,
+        /// Another name for `command`.
+        data: Option<String>,
+    },
 }
 
 const MESSAGE_HINT: &str =
     r#"for example `{"type": "command", "command": "ls"}`; `/docs` describes the others under `terminal`"#;
 
+/// Only the type of a message.
+#[derive(Deserialize)]
+struct Typed<'a> {
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+}
+
 /// Parses a text message of a viewer.
 pub(crate) fn parse(text: &str) -> Result<ViewerCommand, ApiError> {
-    let message = serde_json::from_str(text).map_err(|error| {
-        ApiError::invalid(format!("a text frame must be JSON with a known `type`: {error}"))
-            .hint(MESSAGE_HINT)
-    })?;
-    Ok(match message {
-        ClientMessage::Command { command: Some(line), data: None }
-        | ClientMessage::Command { command: None, data: Some(line) } => ViewerCommand::Keys(typed(line)),
-        ClientMessage::Command { .. } => {
-            return Err(ApiError::invalid("`command` needs either `command` or `data`").hint(MESSAGE_HINT));
+    let is_line = serde_json::from_str::<Typed<'_>>(text).is_ok_and(|typed| typed.r#type == "command");
+    if !is_line {
+        return parse_text(text).map(Into::into).map_err(|error| ApiError::from(error).hint(MESSAGE_HINT));
+    }
+    let message = serde_json::from_str(text)
+        .map_err(|error| ApiError::invalid(error.to_string()).hint(MESSAGE_HINT))?;
+    match message {
+        LineMessage::Command { command: Some(line), data: None }
+        | LineMessage::Command { command: None, data: Some(line) } => Ok(ViewerCommand::Keys(typed(line))),
+        LineMessage::Command { .. } => {
+            Err(ApiError::invalid("`command` needs either `command` or `data`").hint(MESSAGE_HINT))
         }
-        ClientMessage::Input { data } => ViewerCommand::Keys(data.into()),
-        ClientMessage::Interrupt {} => ViewerCommand::Interrupt,
-        ClientMessage::Resize { rows, cols } => ViewerCommand::Resize(TtySize { rows, cols }),
-        ClientMessage::Credit { bytes } => ViewerCommand::Credit(bytes),
-    })
+    }
 }
 
 /// A line with the carriage return that Enter sends, which the terminal turns into the end of the line.
@@ -65,19 +96,40 @@ fn typed(mut line: String) -> Bytes {
     line.into()
 }
 
-#[derive(Serialize)]
+/// The messages of a terminal, as editors expect them (`frames=json`).
+#[derive(Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ServerMessage<'a> {
-    /// Output of the terminal. `seq` is the position to continue after.
-    Output { content: &'a str, seq: u64 },
+    /// Output of the terminal.
+    Output {
+        /// The output as text; bytes that are not UTF-8 are replaced.
+        content: &'a str,
+        /// The position to continue after.
+        seq: u64,
+    },
     /// A request of the viewer failed.
-    Error { message: &'a str, code: &'a str, hint: &'a str },
+    Error {
+        /// What is wrong.
+        message: &'a str,
+        /// The code.
+        code: &'a str,
+        /// What to do about it.
+        hint: &'a str,
+    },
     /// The shell is waiting for a command.
     Prompt,
     /// The shell has ended.
-    Exit { code: i32 },
+    Exit {
+        /// The exit code, or 128 plus the signal.
+        code: i32,
+    },
     /// The terminal was resized.
-    Resized { rows: u16, cols: u16 },
+    Resized {
+        /// Rows.
+        rows: u16,
+        /// Columns.
+        cols: u16,
+    },
 }
 
 impl ServerMessage<'_> {
@@ -100,6 +152,10 @@ mod tests {
             (json!({"type": "command", "data": "ls\n"}), ViewerCommand::Keys("ls\r".into())),
             (json!({"type": "command", "command": ""}), ViewerCommand::Keys("\r".into())),
             (json!({"type": "input", "data": "ec\t"}), ViewerCommand::Keys("ec\t".into())),
+            (json!({"type": "stdin", "base64": "bHM="}), ViewerCommand::Keys("ls".into())),
+            (json!({"type": "eof"}), ViewerCommand::End),
+            (json!({"type": "signal", "signal": "TERM"}), ViewerCommand::Signal(15)),
+            (json!({"type": "cancel"}), ViewerCommand::Cancel),
             (json!({"type": "interrupt"}), ViewerCommand::Interrupt),
             (
                 json!({"type": "resize", "rows": 1, "cols": 2}),

@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path};
-use crate::http::openapi::{Common, NotFound, SessionEnded, TakesJson};
+use crate::http::openapi::{Common, Conflict, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::state::Gateway;
 use crate::terminals::{MAIN, TerminalSpec, check_name, is_running, name_of};
 
@@ -44,12 +44,12 @@ struct TerminalBody {
     /// Whether its shell is running.
     running: bool,
     /// When it was created.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 /// The terminals of a session.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TerminalList)]
 struct TerminalsBody {
     /// The newest terminal of each name.
     terminals: Vec<TerminalBody>,
@@ -57,6 +57,7 @@ struct TerminalsBody {
 
 /// A request for a terminal.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(examples(json!({"name": "main", "rows": 24, "cols": 80})))]
 #[serde(deny_unknown_fields, default)]
 struct TerminalRequest {
     /// The name: `main` if absent.
@@ -74,6 +75,7 @@ struct TerminalRequest {
 
 /// The screen of a terminal.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TerminalScreen)]
 struct TerminalSnapshotBody {
     /// The execution that runs the terminal's shell.
     execution_id: String,
@@ -94,9 +96,9 @@ struct TerminalSnapshotBody {
 }
 
 /// Lists the terminals of a session.
-#[utoipa::path(get, path = "/v1/sessions/{id}/terminals", tag = "terminals",
+#[utoipa::path(get, path = "/v1/sessions/{id}/terminals", operation_id = "listTerminals", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name")),
-    responses((status = 200, body = TerminalsBody), Common, NotFound, (status = 409, body = ErrorBody)))]
+    responses((status = 200, body = TerminalsBody), Common, NotFound, Conflict))]
 async fn list(
     who: Identity,
     _: NoQuery,
@@ -112,14 +114,13 @@ async fn list(
 }
 
 /// Creates a terminal, if none of its name is running.
-#[utoipa::path(post, path = "/v1/sessions/{id}/terminals", tag = "terminals",
+#[utoipa::path(post, path = "/v1/sessions/{id}/terminals", operation_id = "createTerminal", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name")),
     request_body(content = Option<TerminalRequest>, description = "optional"),
     responses(
         (status = 200, body = TerminalBody, description = "it is already running, and was not changed"),
         (status = 201, body = TerminalBody, headers(("Location" = String, description = "its execution"))),
-        Common, NotFound, TakesJson, SessionEnded,
-        (status = 422, body = ErrorBody),
+        Common, NotFound, TakesJson, SessionEnded, TakesKey,
 ))]
 async fn create(
     who: Identity,
@@ -143,14 +144,14 @@ async fn create(
 }
 
 /// Ends a terminal: hangs it up, and cancels the processes that remain.
-#[utoipa::path(delete, path = "/v1/sessions/{id}/terminals/{name}", tag = "terminals",
+#[utoipa::path(delete, path = "/v1/sessions/{id}/terminals/{name}",
+    operation_id = "deleteTerminal", tag = "terminals",
     params(
         ("id" = String, Path, description = "the session, or its name"),
         ("name" = String, Path, description = "the terminal"),
     ),
     responses(
-        (status = 204, description = "it has ended, or is ending"), Common, NotFound,
-        (status = 409, body = ErrorBody),
+        (status = 204, description = "it has ended, or is ending"), Common, NotFound, Conflict,
 ))]
 async fn delete(
     who: Identity,
@@ -165,14 +166,14 @@ async fn delete(
 }
 
 /// Returns the screen of a terminal: bytes that draw it, including the scrollback.
-#[utoipa::path(get, path = "/v1/sessions/{id}/terminals/{name}/snapshot", tag = "terminals",
+#[utoipa::path(get, path = "/v1/sessions/{id}/terminals/{name}/snapshot",
+    operation_id = "getTerminalScreen", tag = "terminals",
     params(
         ("id" = String, Path, description = "the session, or its name"),
         ("name" = String, Path, description = "the terminal"),
     ),
     responses(
-        (status = 200, body = TerminalSnapshotBody), Common, NotFound,
-        (status = 409, body = ErrorBody),
+        (status = 200, body = TerminalSnapshotBody), Common, NotFound, Conflict,
         (status = 410, body = ErrorBody, description = "the log was removed"),
 ))]
 async fn snapshot(

@@ -6,17 +6,16 @@ use bytes::Bytes;
 use headwater_protocol::{ExecutionId, SpecError};
 
 use super::messages::{ViewerCommand, parse};
-use super::replies::without_replies;
 use super::viewers::Registration;
 use crate::auth::Identity;
 use crate::error::ApiError;
+use crate::routes::attach::SIGINT;
 use crate::state::Gateway;
-use crate::streams::socket::frames::{Command, parse_binary};
+use crate::streams::socket::frames::parse_binary;
 use crate::streams::socket::input::Input;
 use crate::streams::socket::receive::FrameHandler;
 use crate::streams::socket::shared::Shared;
 
-const SIGINT: i32 = 2;
 /// The bytes of the keys that the terminal turns into SIGINT and into the end of the input.
 const CTRL_C: &[u8] = b"\x03";
 const CTRL_D: &[u8] = b"\x04";
@@ -36,15 +35,7 @@ pub(crate) struct ViewerCommands {
 impl FrameHandler for ViewerCommands {
     async fn binary(&mut self, frame: Bytes) -> Result<(), ApiError> {
         self.shared.speaks_binary();
-        let command = match parse_binary(&frame)? {
-            Command::Stdin(keys) => ViewerCommand::Keys(without_replies(&keys)),
-            Command::Eof => ViewerCommand::End,
-            Command::Resize(size) => ViewerCommand::Resize(size),
-            Command::Signal(signal) => ViewerCommand::Signal(signal),
-            Command::Credit(bytes) => ViewerCommand::Credit(bytes),
-            Command::Cancel => return Ok(()), // has no binary frame
-        };
-        self.carry_out(command).await
+        self.carry_out(parse_binary(&frame)?.into()).await
     }
 
     async fn text(&mut self, frame: &str) -> Result<(), ApiError> {
@@ -72,6 +63,10 @@ impl ViewerCommands {
             }
             ViewerCommand::Resize(size) => self.registration.set_window(size).await?,
             ViewerCommand::Signal(signal) => Box::pin(self.signal(signal)).await?,
+            ViewerCommand::Cancel => {
+                self.gateway.worker.cancel(self.id, None).await?;
+                self.gateway.audit.record(&self.who, "execution.cancel", self.id.to_string(), String::new());
+            }
             ViewerCommand::Credit(_) => {}
         }
         Ok(())

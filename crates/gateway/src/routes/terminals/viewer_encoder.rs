@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use axum::extract::ws::Message;
 use headwater_contract::{Mark, MarkFollower, MarkKind};
+use headwater_protocol::api::write_event;
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::messages::ServerMessage;
 use super::screen::screen;
@@ -32,6 +34,8 @@ pub(crate) struct ViewerEncoder {
     pub(crate) id: ExecutionId,
     pub(crate) name: String,
     pub(crate) shared: Arc<Shared>,
+    /// Whether text frames are the JSON of events, and not the messages of editors.
+    pub(crate) sends_events: bool,
     pub(crate) read_only: bool,
     /// The position at which the viewer continued.
     pub(crate) came_at: Seq,
@@ -54,6 +58,11 @@ impl Encoder for ViewerEncoder {
         if self.shared.is_binary() {
             return Some(Message::Binary(binary_event(event)));
         }
+        if self.sends_events {
+            let mut json = Vec::new();
+            write_event(event, &mut json);
+            return Some(text(json));
+        }
         let json = match &event.kind {
             EventKind::Output { bytes, .. } => {
                 // JSON can only carry text; clients that need all bytes request binary frames.
@@ -69,9 +78,13 @@ impl Encoder for ViewerEncoder {
         if self.shared.is_binary() {
             return Some(Message::Binary(binary_json(&self.frame(notice))));
         }
+        if self.sends_events {
+            return Some(text(self.frame(notice)));
+        }
         let json = match notice {
             Notice::Error(error) => {
-                ServerMessage::Error { message: &error.message, code: error.code, hint: &error.hint }.json()
+                ServerMessage::Error { message: &error.message, code: error.code.name(), hint: &error.hint }
+                    .json()
             }
             Notice::Resized(size) => ServerMessage::Resized { rows: size.rows, cols: size.cols }.json(),
             Notice::Mark(Mark { kind: MarkKind::Prompt, .. }) => ServerMessage::Prompt.json(),
@@ -104,34 +117,105 @@ impl Encoder for ViewerEncoder {
     }
 }
 
+/// The events of a terminal that are not in its log.
+#[derive(Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum TerminalEvent<'a> {
+    /// The first event: which terminal this is.
+    Attached {
+        /// Its execution.
+        execution_id: ExecutionId,
+        /// Its name.
+        name: &'a str,
+        /// Its rows.
+        rows: u16,
+        /// Its columns.
+        cols: u16,
+        /// Whether input of this viewer is refused.
+        read_only: bool,
+    },
+    /// The terminal was resized.
+    Resized {
+        /// Rows.
+        rows: u16,
+        /// Columns.
+        cols: u16,
+    },
+    /// The screen follows as output, in place of earlier output.
+    Snapshot {
+        /// The position of the screen in the log.
+        seq: u64,
+        /// Rows.
+        rows: u16,
+        /// Columns.
+        cols: u16,
+        /// The title of the terminal.
+        title: &'a str,
+        /// The length of the output that draws the screen.
+        bytes: usize,
+    },
+    /// The shell is waiting for a command.
+    Prompt {
+        /// The position in the log.
+        seq: u64,
+    },
+    /// The shell has started a command.
+    CommandStarted {
+        /// The position in the log.
+        seq: u64,
+        /// The line, if the shell reports it.
+        line: Option<&'a str>,
+    },
+    /// The command has ended.
+    CommandEnded {
+        /// The position in the log.
+        seq: u64,
+        /// Its exit code, if the shell reports it.
+        exit_code: Option<i32>,
+    },
+    /// The shell has changed its working directory.
+    Directory {
+        /// The position in the log.
+        seq: u64,
+        /// The directory.
+        path: &'a str,
+    },
+}
+
 impl ViewerEncoder {
     /// A notice, which is not an event of the log, as the JSON of an event.
     fn frame(&self, notice: &Notice) -> Vec<u8> {
-        let json = match notice {
+        let event = match notice {
             Notice::Error(error) => return error_json(error),
-            Notice::Attached(size) => json!({
-                "type": "attached", "execution_id": self.id.to_string(), "name": self.name,
-                "rows": size.rows, "cols": size.cols, "read_only": self.read_only,
-            }),
-            Notice::Resized(size) => json!({ "type": "resized", "rows": size.rows, "cols": size.cols }),
-            Notice::Snapshot(head) => json!({
-                "type": "snapshot", "seq": head.seq, "rows": head.size.rows, "cols": head.size.cols,
-                "title": head.title, "bytes": head.bytes,
-            }),
+            Notice::Attached(size) => TerminalEvent::Attached {
+                execution_id: self.id,
+                name: &self.name,
+                rows: size.rows,
+                cols: size.cols,
+                read_only: self.read_only,
+            },
+            Notice::Resized(size) => TerminalEvent::Resized { rows: size.rows, cols: size.cols },
+            Notice::Snapshot(head) => TerminalEvent::Snapshot {
+                seq: head.seq,
+                rows: head.size.rows,
+                cols: head.size.cols,
+                title: &head.title,
+                bytes: head.bytes,
+            },
             Notice::Mark(mark) => {
                 let seq = mark.seq.0;
                 match &mark.kind {
-                    MarkKind::Prompt => json!({ "type": "prompt", "seq": seq }),
+                    MarkKind::Prompt => TerminalEvent::Prompt { seq },
                     MarkKind::Command { line } => {
-                        json!({ "type": "command_started", "seq": seq, "line": line })
+                        TerminalEvent::CommandStarted { seq, line: line.as_deref() }
                     }
                     MarkKind::Ended { exit_code } => {
-                        json!({ "type": "command_ended", "seq": seq, "exit_code": exit_code })
+                        TerminalEvent::CommandEnded { seq, exit_code: *exit_code }
                     }
-                    MarkKind::Directory { path } => json!({ "type": "directory", "seq": seq, "path": path }),
+                    MarkKind::Directory { path } => TerminalEvent::Directory { seq, path },
                 }
             }
         };
-        json.to_string().into_bytes()
+        serde_json::to_vec(&event).unwrap_or_default()
     }
 }

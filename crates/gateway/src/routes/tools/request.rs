@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::http::StatusCode;
+use headwater_protocol::api::ErrorCode;
 use headwater_protocol::{Children, Command, StartSpec, Stdin};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -23,7 +23,7 @@ const RUNTIMES: [(&str, &str); 3] = [("terminal", "bash"), ("python", "python"),
 /// A call of `code_execution`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"runtime": "python", "code": "print('Hello')", "timeout": 10}))]
+#[schema(examples(json!({"runtime": "python", "code": "print('Hello')", "timeout": 10})))]
 pub(crate) struct CodeExecutionRequest {
     /// `terminal` (bash), `python` or `nodejs`.
     #[schema(pattern = "^(terminal|python|nodejs)$")]
@@ -37,6 +37,10 @@ pub(crate) struct CodeExecutionRequest {
     timeout: Option<f64>,
     /// The working directory, relative to the workspace, which is the default.
     #[serde(default)]
+    cwd: Option<String>,
+    /// Deprecated: use `cwd`.
+    #[serde(default)]
+    #[schema(deprecated)]
     working_dir: Option<String>,
     /// The path in the workspace at which the code is saved before it runs.
     #[serde(default)]
@@ -56,11 +60,11 @@ pub(crate) struct CodeExecutionRequest {
     /// The conversation whose streams show the call.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
-    thread_id: Option<String>,
-    /// Another name for `thread_id`.
+    conversation_id: Option<String>,
+    /// Another name for `conversation_id`.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
-    conversation_id: Option<String>,
+    thread_id: Option<String>,
     /// The session that it runs in: its id, its name or a unique prefix of its id.
     #[serde(default)]
     session_id: Option<String>,
@@ -69,12 +73,12 @@ pub(crate) struct CodeExecutionRequest {
 /// A call of `run_command`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[schema(example = json!({"command": "echo Hello", "toolCallId": "call_1", "conversationId": "chat_1"}))]
+#[schema(examples(json!({"command": "echo Hello", "toolCallId": "call_1", "conversationId": "chat_1"})))]
 pub(crate) struct RunCommandRequest {
     /// A shell command (bash).
     command: String,
-    /// The working directory, relative to the workspace, which is the default.
-    #[serde(default)]
+    /// The working directory, relative to the workspace, which is the default. `cwd` is another name for it.
+    #[serde(default, alias = "cwd")]
     working_directory: Option<String>,
     /// The timeout in seconds: 60 if absent, at most 86400. After it the program gets SIGTERM, and SIGKILL 5
     /// s later.
@@ -85,8 +89,8 @@ pub(crate) struct RunCommandRequest {
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     tool_call_id: Option<String>,
-    /// The conversation whose streams show the call.
-    #[serde(default)]
+    /// The conversation whose streams show the call. `conversation_id` is another name for it.
+    #[serde(default, alias = "conversation_id")]
     #[schema(min_length = 1, max_length = 256)]
     conversation_id: Option<String>,
 }
@@ -111,26 +115,33 @@ impl TryFrom<CodeExecutionRequest> for Call {
         if request.interactive_id.is_some() && request.session_id.is_some() {
             return Err(ApiError::invalid("`interactive_id` and `session_id` exclude each other"));
         }
-        if request.thread_id.is_some() && request.conversation_id.is_some() {
-            return Err(ApiError::invalid(
-                "`thread_id` and `conversation_id` mean the same: send one of them",
-            ));
-        }
+        let thread = ("thread_id", request.thread_id);
+        let conversation = one_of(("conversation_id", request.conversation_id), thread)?;
         let mut spec = StartSpec::new(Command::Code {
             language: language.to_owned(),
             code: request.code,
             file: request.save_to_file,
             args: Vec::new(),
         });
-        spec.cwd = request.working_dir;
+        spec.cwd = one_of(("cwd", request.cwd), ("working_dir", request.working_dir))?;
         spec.timeout_ms = Some(timeout_ms(request.timeout)?);
         spec.stdin = request.stdin.map_or(Stdin::None, |text| Stdin::Given(text.into()));
         name(&mut spec.metadata, ("tool_call_id", "tool_call_id"), request.tool_call_id)?;
-        name(&mut spec.metadata, ("thread_id", "conversation_id"), request.thread_id)?;
-        name(&mut spec.metadata, ("conversation_id", "conversation_id"), request.conversation_id)?;
+        name(&mut spec.metadata, ("conversation_id", "conversation_id"), conversation)?;
         name(&mut spec.metadata, ("interactive_id", INTERACTIVE_KEY), request.interactive_id.clone())?;
         Self { session: request.session_id, interactive: request.interactive_id, spec }.checked()
     }
+}
+
+/// The value of a field that has two names.
+fn one_of(
+    (name, value): (&str, Option<String>),
+    (other, alias): (&str, Option<String>),
+) -> Result<Option<String>, ApiError> {
+    if value.is_some() && alias.is_some() {
+        return Err(ApiError::invalid(format!("`{name}` and `{other}` mean the same: send one of them")));
+    }
+    Ok(value.or(alias))
 }
 
 impl TryFrom<RunCommandRequest> for Call {
@@ -162,8 +173,7 @@ fn unsupported(runtime: &str) -> ApiError {
     let runtime: String = runtime.chars().take(64).collect();
     let names = RUNTIMES.map(|(name, _)| format!("`{name}`")).join(", ");
     ApiError::new(
-        StatusCode::BAD_REQUEST,
-        "unsupported_runtime",
+        ErrorCode::UnsupportedRuntime,
         format!("`{runtime}` is not a runtime"),
         format!("use one of {names}"),
     )
@@ -202,6 +212,8 @@ mod tests {
     use headwater_protocol::SessionId;
     use serde_json::{Value, json};
 
+    use axum::http::StatusCode;
+
     use super::*;
 
     fn call(json: Value) -> Result<Call, ApiError> {
@@ -224,6 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn the_names_of_our_own_routes_work_in_every_tool() {
+        for field in ["cwd", "working_dir"] {
+            let mut json = json!({"runtime": "python", "code": "", "conversation_id": "c"});
+            json[field] = "src".into();
+            let call = call(json).unwrap();
+            assert_eq!(
+                (call.spec.cwd.as_deref(), &*call.spec.metadata["conversation_id"]),
+                (Some("src"), "c")
+            );
+        }
+        for (cwd, conversation) in [("cwd", "conversation_id"), ("workingDirectory", "conversationId")] {
+            let json = json!({"command": "ls", cwd: "src", conversation: "c"});
+            let call = Call::try_from(serde_json::from_value::<RunCommandRequest>(json).unwrap()).unwrap();
+            assert_eq!(
+                (call.spec.cwd.as_deref(), &*call.spec.metadata["conversation_id"]),
+                (Some("src"), "c")
+            );
+        }
+    }
+
+    #[test]
     fn invalid_requests_are_refused() {
         let session = SessionId::random().to_string();
         for (json, says) in [
@@ -235,6 +268,7 @@ mod tests {
             (json!({"runtime": "python", "code": "", "tool_call_id": ""}), "tool_call_id"),
             (json!({"runtime": "python", "code": "", "interactive_id": "a\nb"}), "interactive_id"),
             (json!({"runtime": "python", "code": "", "thread_id": "a", "conversation_id": "b"}), "thread_id"),
+            (json!({"runtime": "python", "code": "", "cwd": "a", "working_dir": "b"}), "working_dir"),
             (
                 json!({"runtime": "python", "code": "", "interactive_id": "a", "session_id": session}),
                 "session_id",

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use axum::Json as JsonBody;
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::extract::State;
-use axum::http::{HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt, unfold};
 use headwater_contract::{ContractError, v1};
 use headwater_protocol::SessionId;
@@ -27,6 +27,8 @@ use crate::streams::sse::OpenStream;
 /// The number of FIFOs, sockets and devices that an archive does not contain.
 const LEFT_OUT_HEADER: HeaderName = HeaderName::from_static("x-headwater-left-out");
 
+/// How many bytes tell a ZIP or gzip archive.
+const MAGIC_BYTES: usize = 4;
 /// Larger chunks of a body are split.
 const MAX_CHUNK_BYTES: usize = 1 << 20;
 
@@ -56,6 +58,28 @@ impl Format {
     }
 }
 
+impl Format {
+    /// The format that the first bytes of an archive show. A tar archive shows itself only later.
+    fn of_content(begin: &[u8]) -> Option<Self> {
+        match begin {
+            [b'P', b'K', 3 | 5 | 7, 4 | 6 | 8, ..] => Some(Self::Zip),
+            [0x1f, 0x8b, ..] => Some(Self::TarGz),
+            _ => None,
+        }
+    }
+
+    /// The format that a `Content-Type` names.
+    fn of_type(headers: &HeaderMap) -> Option<Self> {
+        let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        match kind.split(';').next()?.trim().to_ascii_lowercase().as_str() {
+            "application/zip" | "application/x-zip-compressed" => Some(Self::Zip),
+            "application/gzip" | "application/x-gzip" | "application/x-gtar-compressed" => Some(Self::TarGz),
+            "application/x-tar" | "application/tar" => Some(Self::Tar),
+            _ => None,
+        }
+    }
+}
+
 /// Selects a folder and a format.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +92,8 @@ pub(crate) struct ArchiveQuery {
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
-    /// The format: `tar` if absent.
+    /// The format. If absent: `tar` for a download; for an upload, what the content shows, else what
+    /// `Content-Type` names, else `tar`.
     #[param(inline)]
     format: Option<Format>,
 }
@@ -78,7 +103,7 @@ pub(crate) struct ArchiveQuery {
 /// Names, permissions, empty folders and links are preserved (a ZIP has no times). FIFOs, sockets and devices
 /// are left out; `X-Headwater-Left-Out` has their number. Each file is as it was when it was read. A body
 /// that breaks off is not a complete archive. Every archive that this route returns can be unpacked by `PUT`.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/archive", tag = "trees",
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/archive", operation_id = "downloadArchive", tag = "trees",
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     responses(
         (status = 200, description = "the archive",
@@ -132,7 +157,7 @@ pub(crate) async fn download(
 /// disk limit. A symbolic link may point anywhere: the server follows none. Zeros become holes. Set-user-ID
 /// bits are removed. Existing files with the same path are replaced, but a folder never replaces a file, nor
 /// a file a folder (409, before anything is changed).
-#[utoipa::path(put, path = "/v1/sessions/{id}/files/archive", tag = "trees",
+#[utoipa::path(put, path = "/v1/sessions/{id}/files/archive", operation_id = "unpackArchive", tag = "trees",
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
     responses(
@@ -147,13 +172,14 @@ pub(crate) async fn upload(
     Path(session): Path<SessionId>,
     QueryPath(path): QueryPath,
     Query(query): Query<ArchiveQuery>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<JsonBody<UnpackedBody>, ApiError> {
-    unpack(&gateway, &who, session, path, query.format, body).await
+    unpack(&gateway, &who, session, path, (query.format, &headers), body).await
 }
 
 /// Works as `PUT`.
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/archive", tag = "trees",
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/archive", operation_id = "importArchive", tag = "trees",
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
     responses(
@@ -168,9 +194,10 @@ pub(crate) async fn import(
     Path(session): Path<SessionId>,
     QueryPath(path): QueryPath,
     Query(query): Query<ArchiveQuery>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<JsonBody<UnpackedBody>, ApiError> {
-    unpack(&gateway, &who, session, path, query.format, body).await
+    unpack(&gateway, &who, session, path, (query.format, &headers), body).await
 }
 
 async fn unpack(
@@ -178,16 +205,19 @@ async fn unpack(
     who: &Identity,
     session: SessionId,
     path: Option<Bytes>,
-    format: Option<Format>,
+    (format, headers): (Option<Format>, &HeaderMap),
     body: Body,
 ) -> Result<JsonBody<UnpackedBody>, ApiError> {
     gateway.auth.may_use_session(who, Need::Write, session).await?;
+    let mut body = body.into_data_stream();
+    let begin = beginning(&mut body).await?;
+    let format = format.or_else(|| Format::of_content(&begin)).or_else(|| Format::of_type(headers));
     let to = v1::UnpackTo {
         session_id: session.to_string(),
         path: path.unwrap_or_default(),
         format: format.unwrap_or_default().properties().0.into(),
     };
-    let unpacked = gateway.worker.once().unpack(messages(to, body)).await?;
+    let unpacked = gateway.worker.once().unpack(messages(to, begin, body)).await?;
     gateway.audit.record(
         who,
         "files.unpack",
@@ -197,10 +227,27 @@ async fn unpack(
     Ok(JsonBody(bodies::unpacked(&unpacked)))
 }
 
+/// The first bytes of a body: enough to recognise an archive, if it has as many.
+async fn beginning(body: &mut BodyDataStream) -> Result<Bytes, ApiError> {
+    let mut begin = BytesMut::new();
+    while begin.len() < MAGIC_BYTES {
+        match body.next().await {
+            Some(Ok(data)) => begin.extend_from_slice(&data),
+            Some(Err(_)) => return Err(ApiError::invalid("the upload was incomplete").hint("send it again")),
+            None => break,
+        }
+    }
+    Ok(begin.freeze())
+}
+
 /// The archive in messages. Only a complete body has the last message.
-fn messages(to: v1::UnpackTo, body: Body) -> impl stream::Stream<Item = v1::UnpackRequest> + Send + 'static {
+fn messages(
+    to: v1::UnpackTo,
+    begin: Bytes,
+    body: BodyDataStream,
+) -> impl stream::Stream<Item = v1::UnpackRequest> + Send + 'static {
     let first = v1::UnpackRequest { to: Some(to), ..v1::UnpackRequest::default() };
-    let rest = unfold(Some((body.into_data_stream(), Bytes::new())), async |state| {
+    let rest = unfold(Some((body, begin)), async |state| {
         let (mut body, mut held) = state?;
         while held.is_empty() {
             match body.next().await {

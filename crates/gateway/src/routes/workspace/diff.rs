@@ -39,7 +39,7 @@ pub(crate) struct DiffQuery {
 /// Returns the differences between the workspace now and at the session's start, or in a snapshot.
 ///
 /// At its start a session's workspace is empty, or the copy that it was forked with.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/diff", tag = "trees",
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/diff", operation_id = "diffFiles", tag = "trees",
     params(("id" = String, Path, description = "the session"), DiffQuery),
     responses((status = 200, body = DiffBody), Common, NotFound, SessionEnded))]
 pub(crate) async fn diff(

@@ -25,7 +25,7 @@ use crate::state::Gateway;
 /// workspace or of a snapshot.
 ///
 /// Running programs are not copied. The new session appears with the complete copy, or not at all.
-#[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "trees",
+#[utoipa::path(post, path = "/v1/sessions/{id}/fork", operation_id = "forkSession", tag = "trees",
     params(("id" = String, Path, description = "the session to copy")),
     request_body = Option<ForkRequest>,
     responses(

@@ -96,7 +96,7 @@ impl SearchQuery {
 /// returned. Links are not followed. With `Accept: application/x-ndjson` each match is sent as a line of JSON
 /// as soon as it is found, and the last line is `{"summary": ...}`; the search ends if the client
 /// disconnects.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/search", tag = "trees",
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/search", operation_id = "searchFiles", tag = "trees",
     params(("id" = String, Path, description = "the session"), SearchQuery),
     responses(
         (status = 200, body = SearchBody), Common, NotFound,

@@ -24,7 +24,7 @@ const MAX_NAME_BYTES: usize = 200;
 /// continue to run: each file is as it was when it was copied, and the files may be from different moments.
 /// FIFOs, sockets and devices are left out, and hard links become separate files. A session keeps up to 32
 /// snapshots; they count towards its disk limit, and are deleted with it.
-#[utoipa::path(post, path = "/v1/sessions/{id}/snapshots", tag = "trees",
+#[utoipa::path(post, path = "/v1/sessions/{id}/snapshots", operation_id = "createSnapshot", tag = "trees",
     params(("id" = String, Path, description = "the session")),
     request_body = Option<SnapshotRequest>,
     responses(
@@ -57,7 +57,7 @@ pub(crate) async fn create(
 }
 
 /// Lists the snapshots of a session, oldest first.
-#[utoipa::path(get, path = "/v1/sessions/{id}/snapshots", tag = "trees",
+#[utoipa::path(get, path = "/v1/sessions/{id}/snapshots", operation_id = "listSnapshots", tag = "trees",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = SnapshotsBody), Common, NotFound, SessionEnded))]
 pub(crate) async fn list(
@@ -73,7 +73,8 @@ pub(crate) async fn list(
 }
 
 /// Removes a snapshot.
-#[utoipa::path(delete, path = "/v1/sessions/{id}/snapshots/{snapshot}", tag = "trees",
+#[utoipa::path(delete, path = "/v1/sessions/{id}/snapshots/{snapshot}",
+    operation_id = "deleteSnapshot", tag = "trees",
     params(
         ("id" = String, Path, description = "the session"),
         ("snapshot" = String, Path, description = "the snapshot"),
@@ -102,7 +103,8 @@ pub(crate) async fn remove(
 /// The copy is created first; then the content of the workspace is replaced, each entry atomically. Running
 /// programs see the same folder with other content, and keep the files that they have open. A worker that is
 /// killed in the middle completes the restore when it is restarted.
-#[utoipa::path(post, path = "/v1/sessions/{id}/snapshots/{snapshot}/restore", tag = "trees",
+#[utoipa::path(post, path = "/v1/sessions/{id}/snapshots/{snapshot}/restore",
+    operation_id = "restoreSnapshot", tag = "trees",
     params(
         ("id" = String, Path, description = "the session"),
         ("snapshot" = String, Path, description = "the snapshot"),

@@ -62,7 +62,7 @@ pub(crate) struct WatchQuery {
 /// than the 8192 folders that are watched. `ended` is the last event when the session has ended; `reconnect`
 /// is sent when the server is shutting down: reconnect, and read everything again. Events have no ids: a
 /// client that reconnects begins anew.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/watch", tag = "trees",
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/watch", operation_id = "watchFiles", tag = "trees",
     params(("id" = String, Path, description = "the session"), WatchQuery),
     responses(
         (status = 101, description = "the socket is open"),

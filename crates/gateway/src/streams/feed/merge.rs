@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use axum::http::StatusCode;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use headwater_contract::FollowOptions;
+use headwater_protocol::api::ErrorCode;
 use headwater_protocol::{Event, ExecutionId};
 use headwater_store::{ExecutionFilter, ExecutionRow, PageRequest, StateFilter};
 
@@ -304,8 +304,7 @@ impl Feed {
 /// The error for a position that no feed of this server has sent.
 fn past_end() -> ApiError {
     ApiError::new(
-        StatusCode::BAD_REQUEST,
-        "after_past_end",
+        ErrorCode::AfterPastEnd,
         "`after` (or `Last-Event-ID`) is past the newest execution",
         "send the unchanged `id` of the last event, or `now`, or leave it out; if the server sent it, its store has been \
          replaced by an older one",

@@ -40,6 +40,7 @@ pub(crate) struct ToolCallStart {
 
 /// The source of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ToolOutputSource)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
     /// Printed to standard output, or to a terminal.

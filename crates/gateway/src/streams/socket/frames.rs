@@ -11,6 +11,7 @@ use headwater_protocol::api::{RequestError, SignalName, write_event};
 use headwater_protocol::frames::{CREDIT, EOF, EVENT, OUTPUT, RESIZE, SIGNAL, STDIN};
 use headwater_protocol::{Event, EventKind, Seq, Stream, TtySize};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::error::ApiError;
 
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Resize(TtySize),
     /// A signal for the foreground process group.
     Signal(i32),
+    /// An interrupt, as by `^C`.
+    Interrupt,
     /// SIGTERM, the grace period, SIGKILL.
     Cancel,
     /// The server may send this many more bytes of output.
@@ -77,15 +80,45 @@ pub(crate) fn parse_binary(frame: &Bytes) -> Result<Command, FrameError> {
     }
 }
 
-#[derive(Deserialize)]
+/// The messages of a client, as text frames. Both sockets take them, in every format of the server's frames.
+#[derive(Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum TextCommand {
-    Stdin { text: Option<String>, base64: Option<String> },
+pub(crate) enum TextCommand {
+    /// Input: either text or bytes in base64. On a terminal, the keys as they are.
+    Stdin {
+        /// The input, if it is text.
+        text: Option<String>,
+        /// The input in base64.
+        base64: Option<String>,
+    },
+    /// The same as `stdin` with text.
+    Input {
+        /// The input.
+        data: String,
+    },
+    /// The end of the input; on a terminal, `^D`.
     Eof {},
-    Resize { rows: u16, cols: u16 },
-    Signal { signal: SignalName },
+    /// A new size of the terminal, or of the viewer's window.
+    Resize {
+        /// Rows.
+        rows: u16,
+        /// Columns.
+        cols: u16,
+    },
+    /// A signal for the foreground process group.
+    Signal {
+        /// Its name or number.
+        signal: SignalName,
+    },
+    /// The same as `^C`: SIGINT for the foreground process group.
+    Interrupt {},
+    /// Cancels the execution: SIGTERM, and SIGKILL after the grace period.
     Cancel {},
-    Credit { bytes: u32 },
+    /// The server may send this many more bytes of output.
+    Credit {
+        /// Bytes.
+        bytes: u32,
+    },
 }
 
 /// Parses a JSON frame.
@@ -96,9 +129,11 @@ pub(crate) fn parse_text(frame: &str) -> Result<Command, FrameError> {
             Command::Stdin(STANDARD.decode(text)?.into())
         }
         TextCommand::Stdin { .. } => return Err(FrameError::NoInput),
+        TextCommand::Input { data } => Command::Stdin(data.into()),
         TextCommand::Eof {} => Command::Eof,
         TextCommand::Resize { rows, cols } => Command::Resize(TtySize { rows, cols }),
         TextCommand::Signal { signal } => Command::Signal(signal.number()?),
+        TextCommand::Interrupt {} => Command::Interrupt,
         TextCommand::Cancel {} => Command::Cancel,
         TextCommand::Credit { bytes } => Command::Credit(bytes),
     })
@@ -129,6 +164,7 @@ fn binary_output(stream: Stream, seq: Seq, bytes: &[u8]) -> Bytes {
     frame.freeze()
 }
 
+/// An error, as an event: a request of the client failed. The socket stays open.
 #[derive(Serialize)]
 struct ErrorEvent<'a> {
     r#type: &'static str,
@@ -139,7 +175,8 @@ struct ErrorEvent<'a> {
 
 /// An error as the JSON of an event.
 pub(crate) fn error_json(error: &ApiError) -> Vec<u8> {
-    let event = ErrorEvent { r#type: "error", code: error.code, message: &error.message, hint: &error.hint };
+    let event =
+        ErrorEvent { r#type: "error", code: error.code.name(), message: &error.message, hint: &error.hint };
     serde_json::to_vec(&event).unwrap_or_default()
 }
 
@@ -184,6 +221,8 @@ mod tests {
             (json!({"type": "signal", "signal": 9}), Command::Signal(9)),
             (json!({"type": "credit", "bytes": 7}), Command::Credit(7)),
             (json!({"type": "cancel"}), Command::Cancel),
+            (json!({"type": "input", "data": "ec\t"}), Command::Stdin("ec\t".into())),
+            (json!({"type": "interrupt"}), Command::Interrupt),
         ] {
             assert_eq!(parse_text(&frame.to_string()).unwrap(), command, "{frame}");
         }
@@ -215,6 +254,9 @@ mod tests {
             r#"{"type":"resize","rows":1}"#,
             r#"{"type":"signal","signal":"NOPE"}"#,
             r#"{"type":"eof","more":1}"#,
+            r#"{"type":"interrupt","more":1}"#,
+            r#"{"type":"resize","rows":-1,"cols":5}"#,
+            r#"{"type":"resize","rows":70000,"cols":5}"#,
             r#"{"type":"credit","bytes":-1}"#,
         ] {
             assert!(parse_text(frame).is_err(), "{frame}");

@@ -341,7 +341,8 @@ impl Model {
             let is_running = execution.state.verdict().is_none();
             let of_session =
                 request.session_id.as_ref().is_none_or(|id| *id == execution.session_id.to_string());
-            of_session && (is_running || !request.running_only)
+            let is_recent = request.started_after_ms.is_none_or(|after| execution.started_at_ms > after);
+            of_session && is_recent && (is_running || !request.running_only)
         });
         Answer::message(&v1::ListExecutionsResponse { executions: listed.map(Into::into).collect() })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use headwater_contract::v1::{Change, ChangeType, FileKind};
 use headwater_contract::{Fault, FaultKind};
 use headwater_limits::descriptors::{self, Hold, Purpose};
-use headwater_workspace::{Kind, MAX_DEPTH, Workspace, WorkspaceError, WorkspacePath};
+use headwater_workspace::{Kind, MAX_DEPTH, Workspace, WorkspaceError, WorkspacePath, is_hidden_name};
 use rustix::fs::inotify::{self, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
@@ -37,6 +37,8 @@ pub(crate) struct InotifyWatch {
     pending: Pending,
     /// Entries that were moved away and may appear at another path.
     moving: Option<(u32, WorkspacePath, FileKind)>,
+    /// The cookie of a rename from a hidden name: the server is replacing a file.
+    replacing: Option<u32>,
     /// Whether it was reported that there are too many folders.
     full: bool,
     #[allow(dead_code)] // released when dropped
@@ -83,6 +85,7 @@ impl InotifyWatch {
             folders: HashMap::new(),
             pending: Pending::default(),
             moving: None,
+            replacing: None,
             full: false,
             descriptors,
         };
@@ -196,10 +199,19 @@ impl InotifyWatch {
             }
             return;
         }
+        if is_hidden_name(&event.name) {
+            if event.flags.contains(ReadFlags::MOVED_FROM) {
+                self.replacing = Some(event.cookie);
+            }
+            return;
+        }
         if event.name.is_empty() || self.only.as_ref().is_some_and(|only| *only != event.name) {
             return;
         }
         let Some(path) = folder.join(&event.name) else { return };
+        if self.is_nameless(event, &path) {
+            return;
+        }
         self.handle_entry(event, path);
     }
 
@@ -215,6 +227,10 @@ impl InotifyWatch {
             }
         }
         self.drop_unmatched_moves();
+        if event.flags.contains(ReadFlags::MOVED_TO) && self.replacing.take() == Some(event.cookie) {
+            self.pending.add(ChangeType::Modified, &path.bytes(), kind);
+            return;
+        }
         if event.flags.contains(ReadFlags::MOVED_FROM) {
             self.moving = Some((event.cookie, path, kind));
             return;
@@ -231,6 +247,14 @@ impl InotifyWatch {
         if change == ChangeType::Created && is_folder && self.recursive && self.add(&path).is_ok() {
             self.add_below(&path, true);
         }
+    }
+
+    /// Whether the event is of a file without a name, which the kernel calls `#` and its inode: a file that the server or
+    /// a program is still writing. A file that really has such a name exists.
+    fn is_nameless(&self, event: &InotifyEvent, path: &WorkspacePath) -> bool {
+        let is_named_so = matches!(event.name.as_slice(), [b'#', digits @ ..] if !digits.is_empty()
+            && digits.iter().all(u8::is_ascii_digit));
+        is_named_so && matches!(self.workspace.stat(path), Err(WorkspaceError::Missing { .. }))
     }
 
     fn kind_of(&self, path: &WorkspacePath) -> FileKind {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use headwater_contract::v1::{Change, ChangeType};
-use headwater_workspace::{Workspace, WorkspacePath};
+use headwater_workspace::{Expect, Workspace, WorkspacePath};
 use tempfile::TempDir;
 
 use crate::files::watch::inotify::InotifyWatch;
@@ -80,6 +80,32 @@ fn one_file_or_one_folder_can_be_watched() {
     fs::write(at("kept"), "x").unwrap();
     // A file that is created and removed between two reports is not reported, and subfolders are not watched.
     assert_eq!(reported(&mut flat), [is(ChangeType::Created, "kept", "")]);
+}
+
+#[test]
+fn a_file_that_the_server_writes_is_created_once_and_then_modified() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("d")).unwrap();
+    let workspace = Workspace::open(folder.path(), None).unwrap();
+    let write = |path: &str, text: &str| {
+        let path = WorkspacePath::parse_any(path.as_bytes(), "/").unwrap();
+        let file = workspace.create(&path).unwrap();
+        file.write(text.as_bytes()).unwrap();
+        file.commit(&Expect::Anything, None).unwrap();
+    };
+    let (mut all, mut below) = (watch(&folder, "", true), watch(&folder, "d", false));
+    for path in ["f", "d/f"] {
+        write(path, "one");
+        assert_eq!(reported(&mut all), [is(ChangeType::Created, path, "")]);
+        write(path, "two");
+        assert_eq!(reported(&mut all), [is(ChangeType::Modified, path, "")]);
+    }
+    assert_eq!(reported(&mut below), [is(ChangeType::Created, "d/f", "")], "merged, and nothing of `f`");
+    let mut file = watch(&folder, "d/f", false);
+    write("d/f", "three");
+    assert_eq!(reported(&mut file), [is(ChangeType::Modified, "d/f", "")]);
+    fs::write(folder.path().join("#123"), "a name that looks like an inode").unwrap();
+    assert_eq!(reported(&mut all)[1..], [is(ChangeType::Created, "#123", "")]);
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use headwater_protocol::frames::CloseCode;
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -48,7 +49,7 @@ async fn serve(socket: WebSocket, gateway: &Arc<Gateway>, who: &Identity, mut ev
     let silence = gateway.config.heartbeat * MISSED_HEARTBEATS;
     let close = tokio::select! {
         close = send_events(&mut sink, &mut events) => close,
-        () = validity.ended() => Some((close_code::POLICY, "the token is no longer valid")),
+        () = validity.ended() => Some((CloseCode::Credential, "the token is no longer valid")),
         close = receive(&mut stream, silence) => close,
     };
     close_socket(sink, stream, close).await;
@@ -65,12 +66,12 @@ async fn send_events(sink: &mut SplitSink<WebSocket, Message>, events: &mut Even
             Next::Quiet => sink.send(Message::Ping(bytes::Bytes::new())).await.ok()?,
             Next::Ended(change) => {
                 sink.send(text(&change)).await.ok()?;
-                return Some((close_code::NORMAL, "the session has ended"));
+                return Some((CloseCode::Done, "the session has ended"));
             }
-            Next::Stopping => return Some((close_code::RESTART, "reconnect")),
+            Next::Stopping => return Some((CloseCode::Restart, "reconnect")),
             Next::Failed(error) => {
                 sink.send(text(&error.body())).await.ok()?;
-                return Some((close_code::ERROR, error.code));
+                return Some((CloseCode::Failed, error.code.name()));
             }
         }
     }
@@ -84,9 +85,9 @@ fn text(value: &impl Serialize) -> Message {
 async fn receive(stream: &mut SplitStream<WebSocket>, silence: Duration) -> Close {
     loop {
         match timeout(silence, stream.next()).await {
-            Err(_) => return Some((close_code::AWAY, "no answer to pings")),
+            Err(_) => return Some((CloseCode::Silent, "no answer to pings")),
             Ok(None | Some(Ok(Message::Close(_)))) => return None,
-            Ok(Some(Err(_))) => return Some((close_code::SIZE, "this socket takes no messages")),
+            Ok(Some(Err(_))) => return Some((CloseCode::TooLarge, "this socket takes no messages")),
             Ok(Some(Ok(_))) => {}
         }
     }
