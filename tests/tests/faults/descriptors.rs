@@ -159,9 +159,18 @@ async fn messages_of_init_that_are_lost_for_lack_of_descriptors_do_not_multiply(
     let limit: usize = limit.split_whitespace().nth(4).context("a limit")?.parse()?;
     limit_to(worker.pid(), steady_descriptors(worker.pid()).await? + 3)?;
     let (starting, other) = (worker.client().await, client.clone());
+    let (seen, was_seen) = tokio::sync::watch::channel(false);
     let started = tokio::spawn(async move {
         let client = starting.unwrap_or(other);
-        client.start(session, None, &waiting()).await
+        // The worker opens and closes descriptors for work of its own, so a start may meet one more or one less: it is
+        // then refused or succeeds, and the next one meets the limit.
+        loop {
+            let started = client.start(session, None, &waiting()).await;
+            if *was_seen.borrow() {
+                return started;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     });
     // A question for each lost message would be thousands by the third; it is one at a time.
     eventually("messages were lost three times", async || lost(worker.log()) >= 3).await?;
@@ -169,13 +178,14 @@ async fn messages_of_init_that_are_lost_for_lack_of_descriptors_do_not_multiply(
     ensure!(log_bytes(worker.data()) < MIB, "{} bytes of log", log_bytes(worker.data()));
     ensure!(memory(worker.pid(), "VmRSS")? < 300 * MIB, "the worker holds too much memory");
     // With descriptors again, the program whose start was lost is taken up.
+    seen.send_replace(true);
     limit_to(worker.pid(), limit)?;
     let id = started.await??.id;
     eventually("the program is known to run", async || {
         client.execution(id).await.is_ok_and(|info| info.state.verdict().is_none() && info.last_seq.0 > 0)
     })
     .await?;
-    client.cancel(id, Some(std::time::Duration::ZERO)).await?;
+    client.cancel(id, Some(Duration::ZERO)).await?;
     Ok(())
 }
 
