@@ -230,7 +230,7 @@ mod tests {
         for other in ["acorp.test", "one.test", "11.0.0.1", "192.0.2.8", "[::2]", "pypi.org"] {
             assert!(proxied(&upstream, other).is_some(), "{other}");
         }
-        let all = super::tests::upstream(&[("HTTPS_PROXY", "http://p.test:1"), ("NO_PROXY", "*")], "");
+        let all = tests::upstream(&[("HTTPS_PROXY", "http://p.test:1"), ("NO_PROXY", "*")], "");
         assert_eq!(proxied(&all, "pypi.org"), None);
     }
 

@@ -1,7 +1,6 @@
 //! A session by its name or a unique prefix of its id, wherever a session is expected; names are unique for each owner.
 
 use anyhow::Result;
-use futures_util::FutureExt;
 use futures_util::future::join_all;
 use headwater_tests::TestServer;
 use headwater_tests::http::{error_code, json_of, text};
@@ -48,8 +47,8 @@ async fn a_session_is_found_by_name_and_prefix_on_native_routes_tools_and_snapsh
 async fn a_name_is_unique_among_the_live_sessions_of_an_owner_even_if_many_ask_at_once() -> Result<()> {
     let server = TestServer::small().await?;
     let (ann, bob) = (server.user("ann", "member")?, server.user("bob", "member")?);
-    let many =
-        join_all((0..8).map(|_| ann.post("/v1/sessions", &json!({"name": "dev"})).boxed_local())).await;
+    let dev = json!({"name": "dev"});
+    let many = join_all((0..8).map(|_| ann.post("/v1/sessions", &dev))).await;
     let statuses: Vec<u16> = many.into_iter().map(|one| one.map(|one| one.status)).collect::<Result<_>>()?;
     assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 1, "{statuses:?}");
     assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 7, "{statuses:?}");

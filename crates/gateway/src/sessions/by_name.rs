@@ -2,7 +2,7 @@
 
 use axum::RequestPartsExt;
 use axum::extract::{MatchedPath, RawPathParams, Request};
-use axum::http::StatusCode;
+use headwater_protocol::api::ErrorCode;
 use headwater_protocol::{SessionId, SessionState};
 use headwater_store::{PageRequest, SessionFilter, SessionRow};
 
@@ -126,8 +126,7 @@ fn ambiguous(text: &str, found: &[SessionRow]) -> ApiError {
     let shown: Vec<_> = found.iter().take(MAX_CANDIDATES as usize).map(|row| row.id.to_string()).collect();
     let more = if found.len() > shown.len() { ", ..." } else { "" };
     ApiError::new(
-        StatusCode::CONFLICT,
-        "ambiguous_id",
+        ErrorCode::AmbiguousId,
         format!("`{text}` matches several sessions: {}{more}", shown.join(", ")),
         "give more digits of the id",
     )
@@ -136,8 +135,7 @@ fn ambiguous(text: &str, found: &[SessionRow]) -> ApiError {
 /// The error for a name that another session of the owner has.
 pub(crate) fn name_taken(name: &str) -> ApiError {
     ApiError::new(
-        StatusCode::CONFLICT,
-        "name_taken",
+        ErrorCode::NameTaken,
         format!("you already have a session with the name `{name}`"),
         "use that session by its name, choose another name, or delete it first",
     )

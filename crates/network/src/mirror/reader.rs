@@ -81,6 +81,7 @@ mod tests {
     use headwater_protocol::SessionId;
 
     use super::*;
+    use crate::response::Refusal;
 
     #[tokio::test]
     async fn no_file_is_complete_before_its_checksum_matches() {
@@ -95,7 +96,11 @@ mod tests {
             let mut body = growing(File::open(&path).await.unwrap(), download, &meter);
             let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
             assert_eq!(first.len(), 10);
-            let end = if valid { Download::Complete { bytes } } else { Download::Failed("another".into()) };
+            let end = if valid {
+                Download::Complete { bytes }
+            } else {
+                Download::Failed(Refusal::upstream("another"))
+            };
             progress.send_replace(end);
             let rest = body.collect().await;
             assert_eq!(rest.is_ok(), valid);

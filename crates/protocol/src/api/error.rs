@@ -34,6 +34,10 @@ documented! {
         DiskLimit = (409, "disk_limit"),
         /// Sessions of a deleted user of this name still exist.
         NameOwnsSessions = (409, "name_owns_sessions"),
+        /// Another live session of the owner has this name.
+        NameTaken = (409, "name_taken"),
+        /// The prefix of an id matches several sessions.
+        AmbiguousId = (409, "ambiguous_id"),
         /// A lossless reader read nothing for `lossless_hold`.
         ReaderTooSlow = (409, "reader_too_slow"),
         /// The log of the execution was removed.

@@ -107,8 +107,9 @@ fn differences(running: Value, configured: Value) -> Vec<Difference> {
     let mut paths: Vec<&KeyPath> = running.keys().chain(configured.keys()).collect();
     paths.sort();
     paths.dedup();
-    let value =
-        |of: &std::collections::BTreeMap<KeyPath, Value>, path| of.get(path).cloned().unwrap_or_default();
+    let value = |of: &std::collections::BTreeMap<KeyPath, Value>, path: &KeyPath| {
+        of.get(path).cloned().unwrap_or_default()
+    };
     let differs = paths.into_iter().filter(|path| value(&running, path) != value(&configured, path));
     let hidden = |path: &KeyPath, value| secrets::hide(path, value);
     differs
