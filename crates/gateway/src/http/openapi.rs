@@ -43,6 +43,7 @@ const SHARED_RESPONSES: &[SharedResponse] = &[
     shared("Forbidden", 403, "the credential, or the origin of the page, does not allow this", None),
     shared("NotFound", 404, "it does not exist, or it belongs to somebody else", None),
     shared("Conflict", 409, "the state of the object does not allow this", None),
+    shared("Ambiguous", 409, "the prefix of an id matches several sessions", None),
     shared("SessionEnded", 409, "the session has ended", None),
     shared("DiskLimit", 413, "it exceeds the session's disk limit", None),
     shared("BodyTooLarge", 413, "the body is too large", None),
@@ -109,6 +110,8 @@ error_responses! {
     Common [BadRequest, Unauthorized, Forbidden, Misdirected, TooManyRequests, Internal, Unavailable, DiskFull]
     /// Of routes whose path, query or body names something.
     NotFound [NotFound]
+    /// Of routes that name a session and do not need it to be live.
+    NamesSession [NotFound, Ambiguous]
     /// Of routes that use a session.
     SessionEnded [SessionEnded]
     /// Of routes that the state of an object may not allow.

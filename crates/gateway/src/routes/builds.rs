@@ -20,7 +20,9 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{NoQuery, Path, Query, long_poll};
 use crate::http::idempotency::Keyed;
-use crate::http::openapi::{Common, Conflict, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
+use crate::http::openapi::{
+    Common, Conflict, IdempotencyKey, NamesSession, NotFound, SessionEnded, TakesJson, TakesKey,
+};
 use crate::http::paging::{InParts, PageQuery, page_body, page_request};
 use crate::state::Gateway;
 
@@ -104,7 +106,7 @@ async fn build(
 /// Lists the builds of a session, newest first, without their output.
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds", operation_id = "listBuilds", tag = "builds",
     params(("id" = String, Path, description = "the session"), PageQuery),
-    responses((status = 200, body = PageBody<BuildBody>), Common, NotFound))]
+    responses((status = 200, body = PageBody<BuildBody>), Common, NamesSession))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
@@ -144,7 +146,7 @@ async fn build_rows(
     operation_id = "getCompileCommands", tag = "builds",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = Vec<CompileCommand>, description = "a compilation database"), Common,
-        NotFound))]
+        NamesSession))]
 async fn commands(
     who: Identity,
     _: NoQuery,

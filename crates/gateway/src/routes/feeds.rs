@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 use crate::auth::{AT_START, Identity, LAST_EVENT_ID, Need, authorise};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
-use crate::http::openapi::{Common, LastEventId, NotFound};
+use crate::http::openapi::{Common, LastEventId, NamesSession, NotFound};
 use crate::state::Gateway;
 use crate::streams::feed::{Dialect, Feed, From, Topic, feed_response};
 use crate::streams::sse::EventQuery;
@@ -95,7 +95,7 @@ impl FeedQuery {
     ),
     responses(
         (status = 200, description = "the events", content_type = "text/event-stream", body = EventBody),
-        Common, NotFound,
+        Common, NamesSession,
 ))]
 async fn session_events(
     who: Identity,

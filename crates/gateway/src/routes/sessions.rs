@@ -23,7 +23,9 @@ use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::http::extract::{Json, NoQuery, Path, Query};
 use crate::http::idempotency::Keyed;
-use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
+use crate::http::openapi::{
+    Common, IdempotencyKey, NamesSession, NotFound, SessionEnded, TakesJson, TakesKey,
+};
 use crate::http::paging::{page_body, page_request};
 use crate::state::Gateway;
 
@@ -43,6 +45,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     request_body(content = Option<SessionRequest>, description = "optional"),
     responses(
         (status = 201, body = SessionBody, headers(("Location" = String, description = "the URL of the session"))),
+        (status = 409, body = ErrorBody, description = "another live session of yours has this name"),
         Common, TakesJson, TakesKey,
 ))]
 async fn create(
@@ -104,7 +107,7 @@ async fn list(
 /// values.
 #[utoipa::path(get, path = "/v1/sessions/{id}", operation_id = "getSession", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
-    responses((status = 200, body = SessionBody), Common, NotFound))]
+    responses((status = 200, body = SessionBody), Common, NamesSession))]
 async fn get(
     who: Identity,
     _: NoQuery,
@@ -244,7 +247,7 @@ struct DeleteQuery {
 #[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "deleteSession", tag = "sessions",
     params(("id" = String, Path, description = "the session"), DeleteQuery),
     responses(
-        (status = 204, description = "it was deleted or, with `keep_logs`, has ended"), Common, NotFound,
+        (status = 204, description = "it was deleted or, with `keep_logs`, has ended"), Common, NamesSession,
 ))]
 async fn delete(
     who: Identity,

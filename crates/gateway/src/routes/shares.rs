@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, LINK_PREFIX, Need, hash, random_hex, secret};
 use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path};
-use crate::http::openapi::{Common, NotFound, TakesJson};
+use crate::http::openapi::{Common, NamesSession, NotFound, TakesJson};
 use crate::now_ms;
 use crate::state::Gateway;
 
@@ -160,7 +160,7 @@ fn gone(error: headwater_store::StoreError, id: SessionId) -> ApiError {
 /// Lists the links of a session, without their secrets. For its owner.
 #[utoipa::path(get, path = "/v1/sessions/{id}/shares", operation_id = "listShares", tag = "sharing",
     params(("id" = String, Path, description = "the session")),
-    responses((status = 200, body = ShareList), Common, NotFound))]
+    responses((status = 200, body = ShareList), Common, NamesSession))]
 async fn list(
     who: Identity,
     _: NoQuery,
@@ -176,7 +176,7 @@ async fn list(
 #[utoipa::path(delete, path = "/v1/sessions/{id}/shares/{share}",
     operation_id = "revokeShare", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("share" = String, Path, description = "the link's id")),
-    responses((status = 204, description = "it was revoked"), Common, NotFound))]
+    responses((status = 204, description = "it was revoked"), Common, NamesSession))]
 async fn revoke(
     who: Identity,
     _: NoQuery,

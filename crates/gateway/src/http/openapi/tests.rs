@@ -98,6 +98,17 @@ fn no_schema_is_a_copy_of_another() {
 }
 
 #[test]
+fn every_route_of_a_session_documents_that_a_prefix_may_be_ambiguous() {
+    let document = document();
+    let of_sessions = operations(&document).into_iter().filter(|(name, _)| name.contains("/sessions/{id}"));
+    let silent: Vec<_> = of_sessions
+        .filter(|(_, operation)| operation["responses"].get("409").is_none())
+        .map(|(name, _)| name)
+        .collect();
+    assert!(silent.is_empty(), "without 409: {silent:#?}");
+}
+
+#[test]
 fn an_example_has_only_fields_that_exist() {
     let document = document();
     let mut count = 0;

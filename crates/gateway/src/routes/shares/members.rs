@@ -18,7 +18,7 @@ use crate::accounts::MemberRole;
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path};
-use crate::http::openapi::{Common, NotFound, TakesJson};
+use crate::http::openapi::{Common, NamesSession, NotFound, TakesJson};
 use crate::now_ms;
 use crate::state::Gateway;
 
@@ -66,7 +66,7 @@ async fn may_see(gateway: &Gateway, who: &Identity, id: SessionId) -> Result<Str
 /// Lists the members of a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/members", operation_id = "listMembers", tag = "sharing",
     params(("id" = String, Path, description = "the session")),
-    responses((status = 200, body = MemberList), Common, NotFound))]
+    responses((status = 200, body = MemberList), Common, NamesSession))]
 async fn list(
     who: Identity,
     _: NoQuery,
@@ -81,7 +81,7 @@ async fn list(
 /// Returns a member of a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/members/{user}", operation_id = "getMember", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
-    responses((status = 200, body = MemberBody), Common, NotFound))]
+    responses((status = 200, body = MemberBody), Common, NamesSession))]
 async fn get(
     who: Identity,
     _: NoQuery,
@@ -148,7 +148,7 @@ async fn put(
 #[utoipa::path(delete, path = "/v1/sessions/{id}/members/{user}",
     operation_id = "removeMember", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
-    responses((status = 204, description = "it was removed"), Common, NotFound))]
+    responses((status = 204, description = "it was removed"), Common, NamesSession))]
 async fn delete(
     who: Identity,
     _: NoQuery,

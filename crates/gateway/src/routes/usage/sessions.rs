@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::Query;
-use crate::http::openapi::{Common, NotFound};
+use crate::http::openapi::{Common, NamesSession};
 use crate::state::Gateway;
 
 /// The maximum number of sessions in one request.
@@ -24,9 +24,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(session_usage))
 }
 
-/// What one session uses.
+/// What one running session uses.
 #[derive(Debug, Serialize, ToSchema)]
-struct SessionUsageBody {
+struct RunningUsageBody {
     /// The session.
     session_id: String,
     /// CPU time of all programs since the session was created or resumed.
@@ -43,7 +43,7 @@ struct SessionUsageBody {
     log_bytes: u64,
 }
 
-impl From<v1::SessionUsage> for SessionUsageBody {
+impl From<v1::SessionUsage> for RunningUsageBody {
     fn from(used: v1::SessionUsage) -> Self {
         Self {
             session_id: used.session_id,
@@ -57,11 +57,11 @@ impl From<v1::SessionUsage> for SessionUsageBody {
     }
 }
 
-/// What sessions use.
+/// What running sessions use.
 #[derive(Debug, Serialize, ToSchema)]
-struct SessionUsageList {
+struct RunningUsageList {
     /// The sessions that are running.
-    items: Vec<SessionUsageBody>,
+    items: Vec<RunningUsageBody>,
 }
 
 /// Selects sessions.
@@ -76,12 +76,12 @@ struct SessionsQuery {
 /// Returns what your running sessions use now. Hibernated sessions use only disk space, and are left out.
 #[utoipa::path(get, path = "/v1/usage/sessions",
     operation_id = "listSessionUsage", tag = "server", params(SessionsQuery),
-    responses((status = 200, body = SessionUsageList), Common, NotFound))]
+    responses((status = 200, body = RunningUsageList), Common, NamesSession))]
 async fn session_usage(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     Query(query): Query<SessionsQuery>,
-) -> Result<JsonBody<SessionUsageList>, ApiError> {
+) -> Result<JsonBody<RunningUsageList>, ApiError> {
     let wanted = match &query.sessions {
         Some(text) => Some(named(&gateway, &who, text).await?),
         None => None,
@@ -97,7 +97,7 @@ async fn session_usage(
             items.push(used.into());
         }
     }
-    Ok(JsonBody(SessionUsageList { items }))
+    Ok(JsonBody(RunningUsageList { items }))
 }
 
 async fn named(gateway: &Gateway, who: &Identity, text: &str) -> Result<Vec<SessionId>, ApiError> {
