@@ -26,7 +26,7 @@ build: setup ## build the release binary, in target/*/release
 
 test: setup ## run all tests, against the real binary
 	@$(CARGO) build -p headwater
-	@$(CARGO) test --workspace --no-fail-fast
+	@CARGO=$(CARGO) scripts/test-rust.py
 	@scripts/test-js.sh
 	@scripts/test-openapi.sh
 	@scripts/test-openapi-clients.sh
@@ -49,7 +49,7 @@ check: setup ## run everything CI runs: format, lints, build, tests
 	@echo "== specification ==" && scripts/check-spec.sh
 	@echo "== dependencies ==" && scripts/check-deps.py
 	@echo "== build ==" && $(CARGO) build -p headwater
-	@echo "== tests ==" && $(CARGO) test --workspace --no-fail-fast
+	@echo "== tests ==" && CARGO=$(CARGO) scripts/test-rust.py
 	@echo "== JavaScript clients ==" && scripts/test-js.sh
 	@echo "== schemathesis ==" && scripts/test-openapi.sh
 	@echo "== generated clients ==" && scripts/test-openapi-clients.sh
