@@ -72,7 +72,7 @@ impl Gateway {
             session_id: session,
             owner,
             kind: kind.to_owned(),
-            request: stored_request(&spec, call),
+            request: stored_request(&spec, &call),
             executed: false,
             result: None,
             created_at_ms: now_ms(),
@@ -223,7 +223,7 @@ impl Gateway {
 const CALL_KEY: &str = "call";
 
 /// The request as it is stored, so that another attempt has the same call.
-fn stored_request(spec: &CompileSpec, call: BTreeMap<String, String>) -> Value {
+fn stored_request(spec: &CompileSpec, call: &BTreeMap<String, String>) -> Value {
     let mut request = serde_json::to_value(spec).unwrap_or_default();
     if let Some(fields) = request.as_object_mut().filter(|_| !call.is_empty()) {
         fields.insert(CALL_KEY.to_owned(), serde_json::json!(call));
