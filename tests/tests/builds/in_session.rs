@@ -154,16 +154,22 @@ async fn a_build_is_a_call_of_its_conversation() -> Result<()> {
     assert_eq!(made["status"], "success", "{made}");
     let built = fixture.built(&ids(one(&session, &["-Wall"]), "b")).await?;
     let mut feed = fixture.api.stream("/v1/conversations/builds/events?dialect=tool_calls").await?;
+    let mut events = Vec::new();
+    for _ in 0..2 {
+        events.extend(feed.until(|event| event["type"] == "TOOL_RESULT").await?);
+    }
+    // The events of two calls may be mixed.
     for (call, of, kind, prints) in [("m", &made, "make", "made"), ("b", &built, "cpp", "unused")] {
-        let events = feed.until(|event| event["type"] == "TOOL_RESULT").await?;
-        let start = &events[0]["payload"];
-        assert_eq!((&start["id"], &start["tool_name"]), (&json!(call), &json!("build")), "{start}");
+        let payloads = events.iter().map(|event| &event["payload"]);
+        let of_call: Vec<_> =
+            payloads.filter(|payload| payload["id"] == call || payload["tool_call_id"] == call).collect();
+        let (start, last) = (of_call[0], of_call[of_call.len() - 1]);
+        assert_eq!((&start["type"], &start["tool_name"]), (&json!("TOOL_CALL_START"), &json!("build")));
         assert_eq!(
             (&start["tool_args"]["kind"], &start["execution_id"]),
             (&json!(kind), &of["execution_id"])
         );
-        let last = &events[events.len() - 1]["payload"];
-        assert_eq!(last["success"], true, "{last}");
+        assert_eq!((&last["type"], &last["success"]), (&json!("TOOL_RESULT"), &json!(true)), "{last}");
         assert!(last["result"].to_string().contains(prints), "{last}");
     }
     // The worker knows the call too, so it is not lost with the store.

@@ -102,7 +102,7 @@ pub(crate) struct CodeExecutionOutput {
     pub(crate) execution_id: Option<String>,
 }
 
-/// The events of this dialect, for the OpenAPI document.
+/// An event of a tool call: its start, a piece of its output, or its result.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 #[allow(dead_code)] // only documents the events
