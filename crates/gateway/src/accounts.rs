@@ -113,6 +113,7 @@ impl From<UserRow> for UserBody {
 pub(crate) struct TokenBody {
     /// `tok_` and 32 hexadecimal digits.
     id: String,
+    /// A name for people; it need not be unique.
     name: String,
     /// The owner of everything that is created with the token.
     owner: String,
@@ -125,7 +126,9 @@ pub(crate) struct TokenBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     scopes: Option<Vec<String>>,
     created_at: Timestamp,
+    /// When the token stops working; absent if it does not expire.
     expires_at: Option<Timestamp>,
+    /// When the token was revoked; absent while it works.
     revoked_at: Option<Timestamp>,
     /// The time of the last use, accurate to a minute.
     last_used_at: Option<Timestamp>,

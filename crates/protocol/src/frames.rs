@@ -1,4 +1,4 @@
-//! The binary frames and the close codes of WebSockets. The first byte of a frame is its kind; numbers in it are
+//! The binary frames and the close codes of a WebSocket. The first byte of a frame is its kind; numbers in it are
 //! little-endian.
 
 crate::documented! {

@@ -138,10 +138,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_has_four_fields_and_its_severity_follows_from_them() {
+    fn a_check_has_five_fields_and_its_severity_follows_from_them() {
         let warning = Check::warning("a", "b stands in", "do c");
         let text = postcard::to_stdvec(&warning).unwrap();
-        assert_eq!(text, postcard::to_stdvec(&("a", true, "b stands in", Some("do c"))).unwrap());
+        assert_eq!(
+            text,
+            postcard::to_stdvec(&("a", true, Severity::Warning, "b stands in", Some("do c"))).unwrap()
+        );
         assert_eq!(warning.severity(), Severity::Warning);
         assert_eq!(Check::fine("a", "b").severity(), Severity::Fine);
         assert_eq!(Check::failure("a", "b", "c").severity(), Severity::Failure);

@@ -35,6 +35,7 @@ fn is_shared(path: &str, body: &str) -> bool {
 fn is_closed_to_links(path: &str) -> bool {
     path.contains("/members")
         || path.contains("{conversation_id}")
+        || path.starts_with("/v1/chat/")
         || path.starts_with("/v1/audit")
         || path.ends_with("/fork") // makes a session
 }

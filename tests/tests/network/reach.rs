@@ -129,7 +129,7 @@ async fn a_session_reaches_no_other_sessions_loopback_through_its_outlet() -> Re
     let listen = "import socket\ns = socket.create_server(('127.0.0.1', 4711))\nprint('up', flush=True)\nprint(s.accept()[1])";
     let listening = worker.begin_in(first, &StartSpec::argv(["python3", "-c", listen])).await?;
     let mut watcher = worker.watch(listening).await?;
-    watcher.until_printed("up").await?;
+    watcher.until_printed("up\n").await?;
     for request in
         [plain("http://127.0.0.1:4711/"), plain("http://localhost:4711/"), connect("127.0.0.1:4711")]
     {

@@ -290,7 +290,7 @@ impl Reconciler {
         match tokio::time::timeout(RECENT_TIMEOUT, self.try_adopt_recent()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::debug!(error = %error.message, "recent executions are not adopted yet")
+                tracing::debug!(error = %error.message, "recent executions are not adopted yet");
             }
             Err(_) => tracing::debug!("the worker does not list recent executions in time"),
         }

@@ -134,7 +134,8 @@ async fn list(
 /// Exports all audit rows as JSON lines, newest first.
 #[utoipa::path(get, path = "/v1/audit/export",
     operation_id = "exportAuditRows", tag = "server", params(ExportQuery),
-    responses((status = 200, body = String, content_type = "application/x-ndjson"), Common))]
+    responses((status = 200, body = String, content_type = "application/x-ndjson",
+        description = "the rows, one JSON object a line"), Common))]
 async fn export(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,

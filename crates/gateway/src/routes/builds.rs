@@ -145,7 +145,8 @@ async fn build_rows(
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds/compile-commands",
     operation_id = "getCompileCommands", tag = "builds",
     params(("id" = String, Path, description = "the session")),
-    responses((status = 200, body = Vec<CompileCommand>), Common, NotFound))]
+    responses((status = 200, body = Vec<CompileCommand>, description = "a compilation database"), Common,
+        NotFound))]
 async fn commands(
     who: Identity,
     _: NoQuery,

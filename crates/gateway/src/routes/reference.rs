@@ -106,8 +106,8 @@ fn variants(tag: &str, schema: &RefOr<Schema>) -> String {
     };
     let row = |item: &RefOr<Schema>| {
         let objects = objects(item);
-        let tags = objects.iter().filter_map(|object| value_of(object.properties.get(tag)?));
-        let name = tags.last().expect("a variant has a tag");
+        let mut tags = objects.iter().filter_map(|object| value_of(object.properties.get(tag)?));
+        let name = tags.next_back().expect("a variant has a tag");
         let fields = objects.iter().flat_map(|object| {
             object.properties.keys().filter(move |field| *field != tag).map(move |field| {
                 let optional = if object.required.contains(field) { "" } else { "?" };

@@ -61,12 +61,15 @@ struct ShareRequest {
 struct ShareBody {
     /// `shr_` and 32 hexadecimal digits.
     id: String,
+    /// The session that the link opens.
     session_id: String,
     #[schema(inline)]
     access: Access,
+    /// The user who created the link.
     made_by: String,
     created_at: Timestamp,
     expires_at: Timestamp,
+    /// When the link was revoked; absent while it is valid.
     revoked_at: Option<Timestamp>,
     /// The secret that opens the session, for `Authorization: Bearer` or `?token=`; returned only when the
     /// link is created.
@@ -95,6 +98,7 @@ impl From<ShareRow> for ShareBody {
 /// All links of a session.
 #[derive(Debug, Serialize, ToSchema)]
 struct ShareList {
+    /// Oldest first.
     items: Vec<ShareBody>,
 }
 

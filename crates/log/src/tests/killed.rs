@@ -36,16 +36,21 @@ fn write_until_killed(dir: &Path) {
     }
 }
 
-fn start_writer(place: &Place, pipe: &OwnedFd) -> Child {
+/// Starts the writer; its reports come from the second return value.
+fn start_writer(place: &Place, pipe: &OwnedFd) -> (Child, OwnedFd) {
+    let (reports, stdout) = super::pipe();
+    // Before the writer has the pipe: one that holds more than a page can no longer become that small.
+    rustix::pipe::fcntl_setpipe_size(&reports, PAGE_BYTES).unwrap();
     let (_, module) = module_path!().split_once("::").unwrap();
     let test = format!("{module}::killing_the_writer_loses_and_doubles_nothing");
-    Command::new(std::env::current_exe().unwrap())
+    let writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &test, "--nocapture"])
         .env(DIR, &place.dir)
         .stdin(Stdio::from(pipe.try_clone().unwrap()))
-        .stdout(Stdio::piped())
+        .stdout(Stdio::from(stdout))
         .spawn()
-        .unwrap()
+        .unwrap();
+    (writer, reports)
 }
 
 #[test]
@@ -61,10 +66,9 @@ fn killing_the_writer_loses_and_doubles_nothing() {
     let program = thread::spawn(move || std::fs::File::from(write).write_all(&printed).unwrap());
     let mut kills = 0;
     loop {
-        let mut writer = start_writer(&place, &read);
-        let reports = writer.stdout.take().unwrap();
-        rustix::pipe::fcntl_setpipe_size(&reports, PAGE_BYTES).unwrap();
-        let mut reports = BufReader::with_capacity(REPORT_BYTES, reports).lines();
+        let (mut writer, reports) = start_writer(&place, &read);
+        let reports = BufReader::with_capacity(REPORT_BYTES, std::fs::File::from(reports));
+        let mut reports = reports.lines();
         // A different number of steps each time; reading them paces the kills without a clock.
         let took = |line: &std::io::Result<String>| line.as_ref().is_ok_and(|line| line.ends_with("took"));
         let steps = 50 + kills * 37 % 400;

@@ -205,6 +205,7 @@ impl From<StartSpec> for StartRequest {
 /// The body of `POST /v1/executions/{id}/resize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"rows": 24, "cols": 80}))))]
 #[serde(deny_unknown_fields)]
 pub struct ResizeRequest {
     /// The number of rows.

@@ -126,7 +126,7 @@ fn add_default(description: &mut String, default: Option<&Value>) {
     };
     if let Some(default) = default.filter(says_something) {
         let space = if description.is_empty() { "" } else { " " };
-        *description += &format!("{space}Default: `{default}`.");
+        description.extend([space, "Default: `", &default.to_string(), "`."]);
     }
 }
 

@@ -113,7 +113,7 @@ fn an_example_has_only_fields_that_exist() {
     for (name, operation) in operations(&document) {
         let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
         let Some(at) =
-            schema.to_string().split_once("#").map(|(_, rest)| rest.split('"').next().unwrap().to_owned())
+            schema.to_string().split_once('#').map(|(_, rest)| rest.split('"').next().unwrap().to_owned())
         else {
             continue;
         };

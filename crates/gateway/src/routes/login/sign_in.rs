@@ -46,6 +46,7 @@ struct SignInRequest {
     /// The user's name; case does not matter.
     #[schema(max_length = 64)]
     name: String,
+    /// The user's password.
     #[schema(max_length = 1024)]
     password: String,
     /// For a browser: set a cookie instead of returning tokens.
@@ -213,6 +214,7 @@ fn millis(time: Duration) -> u64 {
 #[schema(examples(json!({"refresh_token": "hwr_..."})))]
 #[serde(deny_unknown_fields)]
 struct RefreshRequest {
+    /// From the sign-in, or from the last call of this route.
     refresh_token: String,
 }
 

@@ -74,7 +74,8 @@ struct SessionsQuery {
 }
 
 /// Returns what your running sessions use now. Hibernated sessions use only disk space, and are left out.
-#[utoipa::path(get, path = "/v1/usage/sessions", tag = "server", params(SessionsQuery),
+#[utoipa::path(get, path = "/v1/usage/sessions",
+    operation_id = "listSessionUsage", tag = "server", params(SessionsQuery),
     responses((status = 200, body = SessionUsageList), Common, NotFound))]
 async fn session_usage(
     who: Identity,
