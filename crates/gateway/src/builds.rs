@@ -7,6 +7,7 @@ pub(crate) mod commands;
 mod programs;
 mod result_poller;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_contract::BuildSpec;
@@ -27,18 +28,22 @@ use crate::state::Gateway;
 
 impl Gateway {
     /// Compiles and links files of a session's workspace. If the cache has the result, this returns it at
-    /// once.
+    /// once. `call` is the metadata of the tool call that requested it.
     pub(crate) async fn compile(
         self: &Arc<Self>,
         who: &Identity,
         session: SessionId,
         spec: CompileSpec,
+        call: BTreeMap<String, String>,
         request_key: RequestKey,
     ) -> Result<BuildRow, ApiError> {
         let owner = self.auth.may_use_session(who, Need::Write, session).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.background
-            .detached(async move { gateway.begin_compile(&who, owner, session, spec, request_key).await })
+            .detached(async move {
+                let spec = (spec, call);
+                gateway.begin_compile(&who, owner, session, spec, request_key).await
+            })
             .await
     }
 
@@ -47,7 +52,7 @@ impl Gateway {
         who: &Identity,
         owner: String,
         session: SessionId,
-        spec: CompileSpec,
+        (spec, call): (CompileSpec, BTreeMap<String, String>),
         request_key: RequestKey,
     ) -> Result<BuildRow, ApiError> {
         // Held to the end: a concurrent request with the same key finds this build.
@@ -67,7 +72,7 @@ impl Gateway {
             session_id: session,
             owner,
             kind: kind.to_owned(),
-            request: serde_json::to_value(&spec).unwrap_or_default(),
+            request: stored_request(&spec, &call),
             executed: false,
             result: None,
             created_at_ms: now_ms(),
@@ -214,15 +219,31 @@ impl Gateway {
     }
 }
 
+/// The key of a stored request for the metadata of the tool call.
+const CALL_KEY: &str = "call";
+
+/// The request as it is stored, so that another attempt has the same call.
+fn stored_request(spec: &CompileSpec, call: &BTreeMap<String, String>) -> Value {
+    let mut request = serde_json::to_value(spec).unwrap_or_default();
+    if let Some(fields) = request.as_object_mut().filter(|_| !call.is_empty()) {
+        fields.insert(CALL_KEY.to_owned(), serde_json::json!(call));
+    }
+    request
+}
+
 /// The request to the worker. It is the same for every attempt.
 fn build_spec(row: &BuildRow, spec: CompileSpec) -> BuildSpec {
+    let call = row.request.get(CALL_KEY).cloned().unwrap_or_default();
+    let mut metadata: BTreeMap<String, String> = serde_json::from_value(call).unwrap_or_default();
+    metadata.insert(OWNER.to_owned(), row.owner.clone());
+    metadata.insert("build".to_owned(), row.id.to_string());
     BuildSpec {
         id: row.id,
         session: row.session_id,
         execution: row.id.execution(),
         build_session: row.id.build_session(),
         owner: row.owner.clone(),
-        metadata: [(OWNER.to_owned(), row.owner.clone()), ("build".to_owned(), row.id.to_string())].into(),
+        metadata,
         spec,
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod removed_logs;
 pub(crate) mod start;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tool_call;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -32,5 +32,8 @@ pub use session::{
     LOCAL_OWNER, Network, OWNER_METADATA, SandboxKind, Session, SessionSpec, SessionState, SessionUsage,
 };
 pub use shell::shell_quote;
-pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
+pub use spec::{
+    CALL_METADATA, CONVERSATION_METADATA, Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin,
+    TOOL_CALL_METADATA, TtySize,
+};
 pub use text::{Utf8Carry, Utf8Stream};

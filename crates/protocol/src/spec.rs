@@ -280,6 +280,13 @@ fn check_no_zero(text: &str, what: impl FnOnce() -> String) -> Result<(), SpecEr
     if text.contains('\0') { Err(SpecError::ZeroByte { what: what() }) } else { Ok(()) }
 }
 
+/// The metadata key of the conversation that an execution belongs to.
+pub const CONVERSATION_METADATA: &str = "conversation_id";
+/// The metadata key of the tool call that an execution was started for.
+pub const TOOL_CALL_METADATA: &str = "tool_call_id";
+/// All metadata keys of a tool call: with these, the execution of a build has the call of its build.
+pub const CALL_METADATA: [&str; 4] = [CONVERSATION_METADATA, TOOL_CALL_METADATA, "tool_name", "tool_args"];
+
 /// The maximum size of a session's name, of all metadata, and of the environment. The last is far below what
 /// the kernel accepts for environment and arguments together.
 const MAX_NAME_BYTES: usize = 512;

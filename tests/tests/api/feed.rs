@@ -28,6 +28,7 @@ fn sum(events: &[SseEvent]) -> Result<BTreeMap<String, String>> {
     let mut sum = BTreeMap::<String, String>::new();
     for event in events {
         let json = event.json()?;
+        let json = json.get("payload").unwrap_or(&json);
         let (id, name) =
             (json["execution_id"].as_str().context("no execution")?, event.event.clone().unwrap_or_default());
         let text = ["text", "stdout", "stderr"].iter().find_map(|key| json[*key].as_str()).unwrap_or("|");
@@ -53,7 +54,9 @@ async fn a_feed_cut_after_any_event_goes_on_with_each_event_once() -> Result<()>
     for id in &ids {
         api.closed(id).await?;
     }
-    for (dialect, last) in [("native", "closed"), ("tool_calls", "TOOL_RESULT")] {
+    for (dialect, last) in
+        [("native", "closed"), ("tool_calls", "TOOL_RESULT"), ("tool_calls_flat", "TOOL_RESULT")]
+    {
         let path = format!("/v1/conversations/cut/events?batch_ms=0&dialect={dialect}");
         let all = read(&mut api.stream(&path).await?, 3, last).await?;
         let whole = sum(&all)?;

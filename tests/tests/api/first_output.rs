@@ -25,6 +25,7 @@ fn printed(event: &Value) -> String {
     if progress["type"] == "stdout" {
         return text(&progress["content"]);
     }
+    let event = event.get("payload").unwrap_or(event);
     ["text", "stdout"].iter().map(|key| text(&event[*key])).collect()
 }
 

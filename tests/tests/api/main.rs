@@ -27,6 +27,7 @@ mod route_permissions;
 mod sessions;
 mod shared;
 mod tool_calls;
+mod tool_dialects;
 mod tool_progress;
 mod tools;
 mod unread;

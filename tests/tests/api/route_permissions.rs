@@ -156,6 +156,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("POST", "/v1/executions/{id}/resize", For::OwnerWrites, r#"{"rows":5,"cols":5}"#),
     ("POST", "/v1/tools/code_execution", For::Writers, r#"{"runtime":"terminal","code":"true"}"#),
     ("POST", "/v1/tools/run_command", For::Writers, r#"{"command":"true"}"#),
+    ("POST", "/v1/tools/runCommand", For::Writers, r#"{"command":"true"}"#),
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),

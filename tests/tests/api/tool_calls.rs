@@ -15,8 +15,9 @@ pub(crate) async fn call(api: &Api, body: &Value) -> Result<Value> {
 /// The text of all output events of a source.
 pub(crate) fn text_of(events: &[Value], source: &str) -> String {
     let key = if source == "stdout" { "stdout" } else { "stderr" };
-    let of_source = events.iter().filter(|event| event["source"] == source);
-    of_source.filter_map(|event| event[key].as_str()).collect()
+    let of_source =
+        events.iter().map(|event| &event["payload"]).filter(|payload| payload["source"] == source);
+    of_source.filter_map(|payload| payload[key].as_str()).collect()
 }
 
 /// A shell command that waits until the file exists.

@@ -16,11 +16,12 @@ fn check_call(events: &[Value]) -> &Value {
     assert_eq!(types.first(), Some(&"TOOL_CALL_START"), "{events:?}");
     assert_eq!(types.last(), Some(&"TOOL_RESULT"), "{events:?}");
     assert!(types[1..types.len() - 1].iter().all(|name| *name == "CODE_EXECUTION_OUTPUT"), "{types:?}");
-    let result = &events[events.len() - 1]["result"];
+    let result = &events[events.len() - 1]["payload"]["result"];
     assert_eq!(text_of(events, "stdout"), result["stdout"].as_str().unwrap());
     let stderr = result["stderr"].as_str().unwrap();
     let system = stderr.find("[SYSTEM:").unwrap_or(stderr.len());
-    assert_eq!(text_of(events, "stderr").trim_end(), stderr[..system].trim_end());
+    let printed = text_of(events, "stderr") + &text_of(events, "error");
+    assert_eq!(printed.trim_end(), stderr[..system].trim_end());
     result
 }
 
@@ -38,8 +39,8 @@ async fn each_runtime_prints_what_it_prints_and_has_its_result() -> Result<()> {
     let events = api.post_stream(CODE, &loops).await?.rest().await?;
     let lines: String = (0..5).map(|i| format!("line {i}\n")).collect();
     assert_eq!(check_call(&events)["stdout"], lines);
-    assert!(events.iter().all(|event| event["thread_id"] == "t"));
-    assert_eq!(events[0]["tool_args"]["runtime"], "python");
+    assert!(events.iter().all(|event| event["thread_id"] == "t" && event["payload"]["thread_id"] == "t"));
+    assert_eq!(events[0]["payload"]["tool_args"]["runtime"], "python");
     let node = call(&api, &json!({"runtime": "nodejs", "code": "console.log(6 * 7)"})).await?;
     assert_eq!(node["result"]["stdout"], "42\n");
     let input = json!({"runtime": "python", "code": "print(input()[::-1])", "stdin": "olleh\n"});
@@ -56,7 +57,10 @@ async fn errors_and_a_mix_of_both_streams_are_separated() -> Result<()> {
     let result = check_call(&events);
     assert_ne!(result["exit_code"], 0);
     assert!(result["stderr"].as_str().unwrap().contains("nonexistent_directory_12345"));
-    assert_eq!((&result["stdout"], &events[events.len() - 1]["success"]), (&json!(""), &json!(false)));
+    assert_eq!(
+        (&result["stdout"], &events[events.len() - 1]["payload"]["success"]),
+        (&json!(""), &json!(false))
+    );
     let mix =
         json!({"runtime": "terminal", "code": "for i in 1 2 3; do echo out$i; echo err$i >&2; done; exit 7"});
     let events = api.post_stream(CODE, &mix).await?.rest().await?;
@@ -77,7 +81,7 @@ async fn output_comes_while_the_program_runs() -> Result<()> {
     let mut running = api
         .post_stream(CODE, &json!({"runtime": "terminal", "code": code, "interactive_id": "live"}))
         .await?;
-    let mut events = running.until(|event| event["stdout"] == "first\n").await?;
+    let mut events = running.until(|event| event["payload"]["stdout"] == "first\n").await?;
     // It waits for what only this makes: so it had not ended.
     call(&api, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "live"})).await?;
     events.extend(running.rest().await?);
@@ -93,8 +97,9 @@ async fn python_shows_what_it_prints_when_it_prints_it() -> Result<()> {
         "import os, time\nprint('first')\nwhile not os.path.exists('go'): time.sleep(0.05)\nprint('second')";
     let mut running =
         api.post_stream(CODE, &json!({"runtime": "python", "code": code, "interactive_id": "py"})).await?;
-    let mut events =
-        running.until(|event| event["stdout"].as_str().is_some_and(|text| text.starts_with("first"))).await?;
+    let mut events = running
+        .until(|event| event["payload"]["stdout"].as_str().is_some_and(|text| text.starts_with("first")))
+        .await?;
     call(&api, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "py"})).await?;
     events.extend(running.rest().await?);
     assert_eq!(check_call(&events)["stdout"], "first\nsecond\n");
@@ -126,14 +131,18 @@ async fn a_failed_start_has_its_own_exit_code() -> Result<()> {
     let result = call(&api, &python).await?;
     let said = "Command or runtime not found: python";
     assert_eq!((&result["result"]["exit_code"], &result["result"]["error"]), (&json!(-100), &json!(said)));
+    assert_eq!(result["result"]["stderr"], said);
     assert_eq!((&result["success"], &result["tool_call_id"]), (&json!(false), &json!("c")));
     let events = api.post_stream(CODE, &python).await?.rest().await?;
     assert_eq!(types(&events), ["TOOL_CALL_START", "CODE_EXECUTION_OUTPUT", "TOOL_RESULT"]);
-    assert_eq!((text_of(&events, "error").as_str(), &events[2]["result"]["exit_code"]), (said, &json!(-100)));
+    assert_eq!((text_of(&events, "error").as_str(), &events[1]["payload"]["error"]), (said, &json!(said)));
+    assert_eq!(check_call(&events)["exit_code"], -100);
     let nowhere = json!({"runtime": "terminal", "code": "true", "working_dir": "/no/such/folder"});
     let events = api.post_stream(CODE, &nowhere).await?.rest().await?;
     assert!(text_of(&events, "error").contains("/no/such/folder"), "{events:?}");
-    assert_eq!(check_call(&events)["exit_code"], -101);
+    let result = check_call(&events);
+    assert_eq!((&result["exit_code"], &result["stderr"]), (&json!(-101), &result["error"]));
+    assert!(result["error"].as_str().is_some_and(|error| error.contains("/no/such/folder")), "{result}");
     let killed = call(&api, &json!({"runtime": "terminal", "code": "kill -SEGV $$"})).await?;
     assert_eq!(killed["result"]["exit_code"], 139);
     Ok(())
@@ -146,14 +155,14 @@ async fn a_call_that_is_cancelled_returns_what_it_printed() -> Result<()> {
     let mut running = api
         .post_stream(CODE, &json!({"runtime": "terminal", "code": "echo partial; sleep 600", "timeout": 900}))
         .await?;
-    let mut events = running.until(|event| event["stdout"] == "partial\n").await?;
-    let id = events[0]["execution_id"].as_str().context("no execution")?.to_owned();
+    let mut events = running.until(|event| event["payload"]["stdout"] == "partial\n").await?;
+    let id = events[0]["payload"]["execution_id"].as_str().context("no execution")?.to_owned();
     let cancelled = api.post(&format!("/v1/executions/{id}/cancel"), &json!({})).await?;
     assert_eq!(cancelled.status, 204, "{}", cancelled.text());
     events.extend(running.rest().await?);
     let result = check_call(&events);
     assert_eq!((&result["error"], &result["stdout"]), (&json!("cancelled"), &json!("partial\n")));
-    assert_eq!(events[events.len() - 1]["success"], false);
+    assert_eq!(events[events.len() - 1]["payload"]["success"], false);
     Ok(())
 }
 
@@ -169,8 +178,8 @@ async fn concurrent_calls_each_report_under_their_own_id() -> Result<()> {
     });
     for (n, events) in futures_util::future::try_join_all(calls).await?.into_iter().enumerate() {
         let id = format!("call{n}");
-        assert_eq!(events[0]["id"], id);
-        assert!(events[1..].iter().all(|event| event["tool_call_id"] == id), "{events:?}");
+        assert_eq!(events[0]["payload"]["id"], id);
+        assert!(events[1..].iter().all(|event| event["payload"]["tool_call_id"] == id), "{events:?}");
         assert_eq!(check_call(&events)["stdout"], format!("{n}-1\n{n}-2\n{n}-3\n"));
     }
     Ok(())
@@ -239,13 +248,16 @@ async fn a_call_whose_client_left_runs_on_and_its_result_can_be_read_later() -> 
     let body = json!({"runtime": "terminal", "code": code, "interactive_id": "left", "thread_id": "left"});
     let mut conversation = api.stream("/v1/conversations/left/events?dialect=tool_calls").await?;
     let request = api.open("POST", CODE, &[("Idempotency-Key", "left-1")], &body).await?;
-    let mut events = conversation.until(|event| event["stdout"] == "begun\n").await?;
+    let mut events = conversation.until(|event| event["payload"]["stdout"] == "begun\n").await?;
     drop(request); // without having read a byte of the answer
     call(&api, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "left"})).await?;
     events.extend(conversation.until(|event| event["type"] == "TOOL_RESULT").await?);
     assert_eq!(check_call(&events)["stdout"], "begun\ndone\n");
     let again = api.send("POST", CODE, &[("Idempotency-Key", "left-1")], &body).await?.json()?;
-    assert_eq!(again["execution_id"], events[0]["execution_id"], "the same call is not started twice");
+    assert_eq!(
+        again["execution_id"], events[0]["payload"]["execution_id"],
+        "the same call is not started twice"
+    );
     assert_eq!(again["result"]["stdout"], "begun\ndone\n");
     let other = json!({"runtime": "terminal", "code": "true"});
     assert_eq!(api.send("POST", CODE, &[("Idempotency-Key", "left-1")], &other).await?.status, 422);
@@ -316,7 +328,15 @@ async fn an_invalid_tool_call_is_refused_and_names_the_field() -> Result<()> {
         assert_eq!(answer.status, 400, "{body}: {}", answer.text());
         assert!(answer.text().contains(says), "{body}: {}", answer.text());
     }
-    let answer = api.post("/v1/tools/run_command", &json!({"cmd": "x"})).await?;
-    assert_eq!(answer.status, 400);
+    for (path, body) in [
+        ("/v1/tools/run_command", json!({"cmd": "x"})),
+        ("/v1/tools/runCommand", json!({"command": "x", "maxBuffer": 0})),
+        ("/v1/tools/runCommand", json!({"command": "x", "maxBuffer": "1"})),
+        ("/v1/tools/runCommand?dialect=native", json!({"command": "x"})),
+        ("/v1/tools/code_execution?odd=1", json!({"runtime": "terminal", "code": "x"})),
+    ] {
+        let answer = api.post(path, &body).await?;
+        assert_eq!(answer.status, 400, "{path} {body}: {}", answer.text());
+    }
     Ok(())
 }

@@ -138,3 +138,46 @@ async fn a_result_with_more_compiler_output_than_is_returned_says_so() -> Result
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_build_is_a_call_of_its_conversation() -> Result<()> {
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
+    fixture.write(&session, "Makefile", "all:\n\t@echo made\n")?;
+    fixture.write(&session, "main.cpp", "int main() { int unused; return 0; }\n")?;
+    let ids = |mut request: Value, call: &str| {
+        request["conversation_id"] = json!("builds");
+        request["tool_call_id"] = json!(call);
+        request
+    };
+    let made = build(&fixture, &session, &ids(json!({"kind": "make"}), "m")).await?;
+    assert_eq!(made["status"], "success", "{made}");
+    let built = fixture.built(&ids(one(&session, &["-Wall"]), "b")).await?;
+    let mut feed = fixture.api.stream("/v1/conversations/builds/events?dialect=tool_calls").await?;
+    let mut events = Vec::new();
+    for _ in 0..2 {
+        events.extend(feed.until(|event| event["type"] == "TOOL_RESULT").await?);
+    }
+    // The events of two calls may be mixed.
+    for (call, of, kind, prints) in [("m", &made, "make", "made"), ("b", &built, "cpp", "unused")] {
+        let payloads = events.iter().map(|event| &event["payload"]);
+        let of_call: Vec<_> =
+            payloads.filter(|payload| payload["id"] == call || payload["tool_call_id"] == call).collect();
+        let (start, last) = (of_call[0], of_call[of_call.len() - 1]);
+        assert_eq!((&start["type"], &start["tool_name"]), (&json!("TOOL_CALL_START"), &json!("build")));
+        assert_eq!(
+            (&start["tool_args"]["kind"], &start["execution_id"]),
+            (&json!(kind), &of["execution_id"])
+        );
+        assert_eq!((&last["type"], &last["success"]), (&json!("TOOL_RESULT"), &json!(true)), "{last}");
+        assert!(last["result"].to_string().contains(prints), "{last}");
+    }
+    // The worker knows the call too, so it is not lost with the store.
+    let id = built["execution_id"].as_str().unwrap_or_default();
+    let execution = fixture.api.execution(id).await?;
+    assert_eq!(execution["metadata"]["tool_call_id"], "b", "{execution}");
+    let refused = ids(json!({"kind": "make"}), "");
+    let answer = fixture.post(&format!("/v1/sessions/{session}/builds"), &refused).await?;
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    Ok(())
+}

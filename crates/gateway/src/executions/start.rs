@@ -12,7 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{ContractError, FollowOptions, Follower};
-use headwater_protocol::{Command, Execution, ExecutionId, SandboxKind, SessionId, SessionSpec, StartSpec};
+use headwater_protocol::{
+    CONVERSATION_METADATA, Command, Execution, ExecutionId, SandboxKind, SessionId, SessionSpec, StartSpec,
+    TOOL_CALL_METADATA,
+};
 use headwater_store::{ExecutionRow, SessionRow, Store, StoreError};
 
 use crate::audit::Audit;
@@ -437,8 +440,8 @@ pub(crate) fn execution_row(
         id,
         session_id,
         owner,
-        conversation_id: spec.metadata.get("conversation_id").cloned(),
-        tool_call_id: spec.metadata.get("tool_call_id").cloned(),
+        conversation_id: spec.metadata.get(CONVERSATION_METADATA).cloned(),
+        tool_call_id: spec.metadata.get(TOOL_CALL_METADATA).cloned(),
         language,
         spec,
         number: 0, // assigned by the store

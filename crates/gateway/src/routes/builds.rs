@@ -62,8 +62,8 @@ async fn build_cpp(
 ) -> Result<JsonBody<BuildBody>, ApiError> {
     let Keyed { value, request_key } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
-    let wait = value.wait;
-    let row = gateway.compile(&who, session, value.into(), request_key).await?;
+    let (wait, (spec, call)) = (value.wait, value.compiled()?);
+    let row = gateway.compile(&who, session, spec, call, request_key).await?;
     let row = if wait { gateway.wait_for_build(row, MAX_BUILD_WAIT).await? } else { row };
     Ok(JsonBody(row.into()))
 }
@@ -86,11 +86,13 @@ async fn build(
     let Keyed { value, request_key } = request;
     gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let wait = value.wait;
+    let call = value.call()?;
     let row = if let Some(spec) = value.compiled()? {
-        gateway.compile(&who, id, spec, request_key).await?
+        gateway.compile(&who, id, spec, call, request_key).await?
     } else {
         let cpus = gateway.store.session(id).await?.and_then(|row| row.spec.limits.cpus);
-        let commanded = value.command(cpus, &gateway.config.build_path)?;
+        let mut commanded = value.command(cpus, &gateway.config.build_path)?;
+        commanded.spec.metadata.extend(call);
         let mut stored = serde_json::to_value(&value).unwrap_or_default();
         if let Some(stored) = stored.as_object_mut() {
             stored.insert("artifacts".to_owned(), commanded.artifacts.into());

@@ -85,8 +85,9 @@ impl FeedQuery {
 /// comments as heartbeats.
 ///
 /// With `dialect=tool_calls` the events are `TOOL_CALL_START`, `CODE_EXECUTION_OUTPUT` and `TOOL_RESULT`, as
-/// in `POST /v1/tools/code_execution`; with `dialect=tool_progress` they are those of `GET
-/// /tool-progress/{conversation_id}`. An `id` is only valid in the dialect that it came from.
+/// in `POST /v1/tools/code_execution`, with their fields in `payload`; with `dialect=tool_calls_flat` the fields are
+/// beside `type`. With `dialect=tool_progress` they are those of `GET /tool-progress/{conversation_id}`. An `id` is
+/// only valid in the dialect that it came from.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "followSession", tag = "streams",
     params(
         ("id" = String, Path, description = "the session"),

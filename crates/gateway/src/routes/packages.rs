@@ -13,6 +13,7 @@ use headwater_contract::v1::{Ecosystem, ListPackagesResponse};
 use headwater_protocol::api::{ErrorBody, ExecutionBody};
 use headwater_protocol::{Command, ExecutionId, Network, SessionId, StartSpec};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -21,6 +22,7 @@ use crate::auth::{Identity, Need};
 use crate::bodies::execution_body;
 use crate::error::ApiError;
 use crate::executions::start::ExecutionSpec;
+use crate::executions::tool_call::ToolCall;
 use crate::http::extract::{NoQuery, Path};
 use crate::http::idempotency::{Keyed, RequestKey};
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
@@ -164,6 +166,14 @@ struct PythonRequest {
     /// Use no registry: the packages must be available without one.
     #[serde(default)]
     offline: bool,
+    /// The conversation whose streams show the change.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 256)]
+    conversation_id: Option<String>,
+    /// The caller's id for the call, which is in all events of its execution. The execution's id if absent.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 256)]
+    tool_call_id: Option<String>,
 }
 
 /// Installs and uninstalls packages in a session's virtual environment, which is created first if it does not
@@ -189,9 +199,10 @@ async fn change_python_packages(
     request: Keyed<PythonRequest>,
 ) -> Result<Response, ApiError> {
     let Keyed { value, request_key } = request;
-    let PythonRequest { install, uninstall, requirements: listed_in, offline: is_offline } = value;
+    let PythonRequest { install, uninstall, requirements: listed_in, offline: is_offline, .. } = value;
     let changes = PackageChanges { install, uninstall, listed_in, is_offline };
-    change(&gateway, &who, id, changes, Kind::Python, request_key).await
+    let call = ToolCall { conversation_id: value.conversation_id, tool_call_id: value.tool_call_id };
+    change(&gateway, &who, id, (changes, Kind::Python), call, request_key).await
 }
 
 /// Changes to a session's `node_modules`.
@@ -213,6 +224,14 @@ struct NodeRequest {
     /// Use no registry: the packages must be available without one.
     #[serde(default)]
     offline: bool,
+    /// The conversation whose streams show the change.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 256)]
+    conversation_id: Option<String>,
+    /// The caller's id for the call, which is in all events of its execution. The execution's id if absent.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 256)]
+    tool_call_id: Option<String>,
 }
 
 /// Installs and uninstalls packages in a session's `node_modules`.
@@ -237,10 +256,11 @@ async fn change_node_packages(
     request: Keyed<NodeRequest>,
 ) -> Result<Response, ApiError> {
     let Keyed { value, request_key } = request;
-    let NodeRequest { install, uninstall, manifest, offline: is_offline } = value;
+    let NodeRequest { install, uninstall, manifest, offline: is_offline, .. } = value;
     let listed_in = manifest.then(|| "package.json".to_owned());
     let changes = PackageChanges { install, uninstall, listed_in, is_offline };
-    change(&gateway, &who, id, changes, Kind::Node, request_key).await
+    let call = ToolCall { conversation_id: value.conversation_id, tool_call_id: value.tool_call_id };
+    change(&gateway, &who, id, (changes, Kind::Node), call, request_key).await
 }
 
 /// Checks the caller's access, the requested packages, and whether the session can reach a registry if it
@@ -275,10 +295,11 @@ async fn change(
     gateway: &Arc<Gateway>,
     who: &Identity,
     id: SessionId,
-    changes: PackageChanges,
-    kind: Kind,
+    (changes, kind): (PackageChanges, Kind),
+    call: ToolCall,
     request_key: RequestKey,
 ) -> Result<Response, ApiError> {
+    let call = call.metadata("change_packages", &shown(&changes, kind))?;
     let changes = may_change(gateway, who, id, changes, kind).await?;
     let script = match kind {
         Kind::Python => change_python(&interpreter(gateway, "python").await?, &changes),
@@ -287,10 +308,25 @@ async fn change(
             change_node(&changes)
         }
     };
-    let execution = ExecutionSpec { session: Some(id), spec: shell(script), request_key };
+    let spec = StartSpec { metadata: call, ..shell(script) };
+    let execution = ExecutionSpec { session: Some(id), spec, request_key };
     let started = gateway.starts.start(who, execution).await?;
     let location = [(header::LOCATION, location(started.id))];
     Ok((StatusCode::CREATED, location, JsonBody(execution_body(started))).into_response())
+}
+
+/// The changes as the arguments of a tool.
+fn shown(changes: &PackageChanges, kind: Kind) -> Value {
+    let ecosystem = match kind {
+        Kind::Python => "python",
+        Kind::Node => "node",
+    };
+    json!({
+        "ecosystem": ecosystem,
+        "install": changes.install,
+        "uninstall": changes.uninstall,
+        "listed_in": changes.listed_in,
+    })
 }
 
 async fn installed(

@@ -1,4 +1,4 @@
-//! Tools for agents: `POST /v1/tools/code_execution` and `POST /v1/tools/run_command`.
+//! Tools for agents: `POST /v1/tools/code_execution` and `POST /v1/tools/run_command` (or `runCommand`).
 //!
 //! A call is an execution like any other: it continues if the caller disconnects, and its result is available
 //! later from the execution's routes, from the conversation's stream, or by repeating the request with the
@@ -18,14 +18,16 @@ use headwater_protocol::api::Timestamp;
 use headwater_protocol::{
     Command, Execution, ExecutionId, ExitDetail, Reason, SessionId, StartSpec, Verdict,
 };
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::request::{Call, CodeExecutionRequest, RunCommandRequest};
+use self::request::{Call, CodeExecutionRequest, RunCommandName, RunCommandRequest};
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::executions::start::{ExecutionSpec, execution_row};
-use crate::http::extract::wants_events;
+use crate::http::extract::{Query, wants_events};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, Conflict, IdempotencyKey, NotFound, TakesJson, TakesKey};
 use crate::now_ms;
@@ -38,16 +40,52 @@ use crate::streams::sse::EventQuery;
 const LONG_POLL: Duration = Duration::from_secs(30);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    OpenApiRouter::new().routes(routes!(code_execution)).routes(routes!(run_command))
+    // The document lists a route once; `runCommand` is the other name of `run_command`.
+    OpenApiRouter::new()
+        .routes(routes!(code_execution))
+        .routes(routes!(run_command))
+        .route("/v1/tools/runCommand", axum::routing::post(run_command_in_camel_case))
+}
+
+/// The query parameters of a tool.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ToolQuery {
+    /// The format of the events: `tool_calls` if absent.
+    #[param(inline)]
+    dialect: Option<CallDialect>,
+}
+
+/// The format of the events of a call.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum CallDialect {
+    /// The fields are in `payload`.
+    #[default]
+    ToolCalls,
+    /// The fields are beside `type`.
+    ToolCallsFlat,
+}
+
+impl From<ToolQuery> for Dialect {
+    fn from(query: ToolQuery) -> Self {
+        match query.dialect.unwrap_or_default() {
+            CallDialect::ToolCalls => Self::ToolCalls,
+            CallDialect::ToolCallsFlat => Self::ToolCallsFlat,
+        }
+    }
 }
 
 /// Runs code for an agent: `runtime` is `terminal` (bash), `python` or `nodejs`.
 ///
-/// With `Accept: text/event-stream` the response is a stream: `TOOL_CALL_START` (`{type, id, tool_name,
-/// tool_args, thread_id, timestamp, execution_id}`), a `CODE_EXECUTION_OUTPUT` for each chunk of at most 4096
-/// bytes (`{type, tool_call_id, thread_id, source, stdout | stderr, timestamp, execution_id}`; `source` is
-/// `stdout`, `stderr`, `timeout` or `error`, and the text of the last two is in `stderr`), and at the end the
-/// `TOOL_RESULT`. Otherwise the response is that result, after the program has ended.
+/// With `Accept: text/event-stream` the response is a stream of `{type, thread_id, timestamp, payload}`. The payload
+/// of `TOOL_CALL_START` is `{id, tool_name, tool_args, thread_id, timestamp, execution_id}`. A
+/// `CODE_EXECUTION_OUTPUT` follows for each chunk of at most 4096 bytes: `{tool_call_id, thread_id, source, stdout |
+/// stderr, timestamp, execution_id}`; `source` is `stdout`, `stderr`, `timeout` or `error`, and the text of the last
+/// two is in `stderr`, that of `error` in `error` too. The last event is the `TOOL_RESULT`. With
+/// `dialect=tool_calls_flat` the fields of the payload are beside `type`. Without `Accept: text/event-stream` the
+/// response is the payload of the `TOOL_RESULT`, after the program has ended.
 ///
 /// The program continues if the caller disconnects. The same request with the same `Idempotency-Key` is
 /// answered again from the beginning, and starts nothing. Calls with the same `interactive_id` share a
@@ -58,6 +96,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[utoipa::path(post, path = "/v1/tools/code_execution", operation_id = "runCodeExecutionTool", tag = "tools",
     params(
         IdempotencyKey,
+        ToolQuery,
         ("Accept" = Option<String>, Header, description = "`text/event-stream` for a stream"),
     ),
     request_body = CodeExecutionRequest,
@@ -70,19 +109,23 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 async fn code_execution(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<ToolQuery>,
     headers: HeaderMap,
     request: Keyed<CodeExecutionRequest>,
 ) -> Result<Response, ApiError> {
-    Box::pin(answer(&gateway, &who, request, wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, request, events(query, &headers))).await
 }
 
-/// Runs a shell command (bash) for an agent in a dedicated session, and returns the result.
+/// Runs a shell command (bash) for an agent and returns the result.
 ///
-/// With `Accept: text/event-stream` the response is a stream, as in `POST /v1/tools/code_execution`. With a
-/// `conversationId` the progress is at `GET /tool-progress/{conversation_id}`.
+/// It runs in the session `sessionId`, in the session of its `interactiveId`, or in a dedicated session. With
+/// `Accept: text/event-stream` the response is a stream, as in `POST /v1/tools/code_execution`. With a
+/// `conversationId` the progress is at `GET /tool-progress/{conversation_id}`. This route is also at
+/// `/v1/tools/runCommand`; the tool's name in the events is then `runCommand`.
 #[utoipa::path(post, path = "/v1/tools/run_command", operation_id = "runCommandTool", tag = "tools",
     params(
         IdempotencyKey,
+        ToolQuery,
         ("Accept" = Option<String>, Header, description = "`text/event-stream` for a stream"),
     ),
     request_body = RunCommandRequest,
@@ -95,17 +138,35 @@ async fn code_execution(
 async fn run_command(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<ToolQuery>,
     headers: HeaderMap,
     request: Keyed<RunCommandRequest>,
 ) -> Result<Response, ApiError> {
-    Box::pin(answer(&gateway, &who, request, wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, request, events(query, &headers))).await
+}
+
+/// The same as [`run_command`], with the tool's name in camel case.
+async fn run_command_in_camel_case(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<ToolQuery>,
+    headers: HeaderMap,
+    mut request: Keyed<RunCommandRequest>,
+) -> Result<Response, ApiError> {
+    request.value.tool = RunCommandName::Camel;
+    Box::pin(answer(&gateway, &who, request, events(query, &headers))).await
+}
+
+/// The format of the events, if the caller requests events.
+fn events(query: ToolQuery, headers: &HeaderMap) -> Option<Dialect> {
+    wants_events(headers).then(|| query.into())
 }
 
 async fn answer<T>(
     gateway: &Arc<Gateway>,
     who: &Identity,
     Keyed { value, request_key }: Keyed<T>,
-    as_events: bool,
+    events: Option<Dialect>,
 ) -> Result<Response, ApiError>
 where
     Call: TryFrom<T, Error = ApiError>,
@@ -117,20 +178,22 @@ where
         None => None,
     };
     let execution = ExecutionSpec { session, spec: call.spec, request_key };
+    let as_events = events.is_some();
     let started = match call.interactive {
         Some(id) => begin_interactive(gateway, who, &id, execution.clone(), as_events).await,
         None => begin(gateway, who, execution.clone(), as_events).await,
     };
     match started {
         Ok(Begun::Following(followed)) => {
-            Ok(feed_response(gateway, Feed::of_one(gateway, Dialect::ToolCalls, *followed)))
+            let dialect = events.unwrap_or(Dialect::ToolCalls);
+            Ok(feed_response(gateway, Feed::of_one(gateway, dialect, *followed)))
         }
         Ok(Begun::Started(execution)) => {
             let (id, ended) = (execution.id, end_of(gateway, *execution).await?);
             Ok(result_response(gateway, ToolResult::ended(&subject(gateway, id).await?, &ended)))
         }
         Err(error) => match missing_runtime(gateway, &error, &execution.spec).await? {
-            Some(runtime) => Ok(refused(gateway, who, execution.spec, &runtime, as_events)),
+            Some(runtime) => Ok(refused(gateway, who, execution.spec, &runtime, events)),
             None => Err(error),
         },
     }
@@ -218,20 +281,26 @@ async fn missing_runtime(
 }
 
 /// The response to a call whose runtime is not installed: a result like any other.
-fn refused(gateway: &Arc<Gateway>, who: &Identity, spec: StartSpec, name: &str, as_events: bool) -> Response {
+fn refused(
+    gateway: &Arc<Gateway>,
+    who: &Identity,
+    spec: StartSpec,
+    name: &str,
+    events: Option<Dialect>,
+) -> Response {
     let (id, session) = (ExecutionId::random(), SessionId::random());
     let subject = Subject::new(execution_row(id, session, who.owner.clone(), spec, now_ms())).unaccepted();
-    if !as_events {
+    let Some(dialect) = events else {
         return result_response(
             gateway,
             ToolResult::new(&subject, Timestamp(now_ms()), Ending::missing(name)),
         );
-    }
+    };
     let verdict = Verdict {
         message: Some(format!("command not found: `{name}`")),
         detail: Some(ExitDetail::command_not_found(name)),
         ..Verdict::new(Reason::SetupFailed)
     };
     let followed = Followed::refused(Arc::clone(gateway), subject, verdict);
-    feed_response(gateway, Feed::of_one(gateway, Dialect::ToolCalls, followed))
+    feed_response(gateway, Feed::of_one(gateway, dialect, followed))
 }

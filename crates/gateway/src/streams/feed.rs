@@ -13,6 +13,7 @@ mod ending;
 mod feed_body;
 mod followed;
 mod hub;
+mod max_buffer;
 mod merge;
 mod position;
 mod result;
@@ -29,6 +30,8 @@ pub(crate) use self::followed::Followed;
 pub(crate) use self::hub::{Hub, Topic};
 pub(crate) use self::merge::{Feed, From};
 pub(crate) use self::result::{ToolResult, ToolResultBody};
-pub(crate) use self::subject::{INTERACTIVE_KEY, Subject, TOOL_KEY};
+pub(crate) use self::subject::{
+    INTERACTIVE_KEY, MAX_BUFFER_KEY, RUN_COMMAND, Subject, TOOL_ARGS_KEY, TOOL_KEY,
+};
 pub(crate) use self::tool_calls::ToolEvent;
 pub(crate) use self::tool_progress::ToolProgress;

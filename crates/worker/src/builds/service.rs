@@ -17,7 +17,7 @@ use std::time::Duration;
 use headwater_contract::{Fault, FaultKind, KeyedLock};
 use headwater_protocol::build::{BuildResult, BuildStatus, CompileSpec, SUCCESS};
 use headwater_protocol::{
-    BuildId, ExecutionId, Limits, Network, SessionId, SessionSpec, StartSpec, Verdict, now_ms,
+    BuildId, CALL_METADATA, ExecutionId, Limits, Network, SessionId, SessionSpec, StartSpec, Verdict, now_ms,
 };
 use headwater_workspace::WorkspacePath;
 use tokio::sync::watch;
@@ -261,7 +261,9 @@ impl BuildService {
             return Err(fault.hint("request the build again"));
         }
         let filled = self.fill(record, inputs).await;
-        let to_start = start_spec(&record.plan);
+        let mut to_start = start_spec(&record.plan);
+        let of_call = build.metadata.iter().filter(|(key, _)| CALL_METADATA.contains(&key.as_str()));
+        to_start.metadata.extend(of_call.map(|(key, value)| (key.clone(), value.clone())));
         let started = match filled {
             Ok(()) => {
                 let (session_id, id) = (build.build_session, Some(build.execution));

@@ -29,10 +29,13 @@ pub(crate) fn complete(document: &mut OpenApi) {
 /// another type here; clients know only one.
 fn public_name(name: &str) -> String {
     let plain = |name: &str| name.strip_suffix("Body").unwrap_or(name).to_owned();
-    match name.strip_prefix("PageBody_") {
-        Some(item) => format!("{}Page", plain(item)),
-        None => plain(name),
+    if let Some(item) = name.strip_prefix("PageBody_") {
+        return format!("{}Page", plain(item));
     }
+    if let Some(payload) = name.strip_prefix("ToolCardEvent_") {
+        return format!("{}Event", plain(payload));
+    }
+    plain(name)
 }
 
 /// Replaces every copy of a named schema with a reference to it. Generic types and parameters contain copies.

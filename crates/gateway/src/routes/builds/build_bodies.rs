@@ -11,7 +11,11 @@ use utoipa::ToSchema;
 
 use crate::builds::commands::{CmakeRequest, Commanded, LanguageRequest, MakeRequest};
 use crate::error::ApiError;
+use crate::executions::tool_call::ToolCall;
 use crate::workspace_path::{self, WORKSPACE};
+
+/// The tool's name in the events of a conversation.
+const TOOL: &str = "build";
 
 const fn default_true() -> bool {
     true
@@ -41,15 +45,32 @@ pub(crate) struct CppRequest {
     /// The build's timeout, at most what the operator allows.
     #[serde(default)]
     timeout_ms: Option<u64>,
+    /// The conversation whose streams show the build, unless everything is cached.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 256)]
+    conversation_id: Option<String>,
+    /// The caller's id for the call, which is in all events of its execution. The execution's id if absent.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 256)]
+    tool_call_id: Option<String>,
     /// Whether to respond only when the build has ended.
     #[serde(default = "default_true")]
     pub(crate) wait: bool,
 }
 
-impl From<CppRequest> for CompileSpec {
-    fn from(request: CppRequest) -> Self {
-        let CppRequest { source_files, output_binary, compiler, flags, sanitize, timeout_ms, .. } = request;
-        Self { language: Compiled::Cpp, source_files, output_binary, compiler, flags, sanitize, timeout_ms }
+impl CppRequest {
+    /// The spec for the compilation, and the metadata of the tool call.
+    pub(crate) fn compiled(self) -> Result<(CompileSpec, BTreeMap<String, String>), ApiError> {
+        let Self { source_files, output_binary, compiler, flags, sanitize, timeout_ms, .. } = self;
+        let args = serde_json::json!({
+            "kind": Kind::Cpp.name(), "source_files": source_files, "output_binary": output_binary, "flags": flags,
+        });
+        let ids = ToolCall { conversation_id: self.conversation_id, tool_call_id: self.tool_call_id };
+        let call = ids.metadata(TOOL, &args)?;
+        let language = Compiled::Cpp;
+        let spec =
+            CompileSpec { language, source_files, output_binary, compiler, flags, sanitize, timeout_ms };
+        Ok((spec, call))
     }
 }
 
@@ -129,12 +150,27 @@ pub(crate) struct BuildRequest {
     /// The build is ended after this number of milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
+    /// The conversation whose streams show the build, unless everything is cached.
+    #[serde(default, skip_serializing)]
+    #[schema(min_length = 1, max_length = 256)]
+    conversation_id: Option<String>,
+    /// The caller's id for the call, which is in all events of its execution. The execution's id if absent.
+    #[serde(default, skip_serializing)]
+    #[schema(min_length = 1, max_length = 256)]
+    tool_call_id: Option<String>,
     /// Whether to respond only when the build has ended.
     #[serde(default = "default_true", skip_serializing)]
     pub(crate) wait: bool,
 }
 
 impl BuildRequest {
+    /// The metadata of the tool call.
+    pub(crate) fn call(&self) -> Result<BTreeMap<String, String>, ApiError> {
+        let (conversation_id, tool_call_id) = (self.conversation_id.clone(), self.tool_call_id.clone());
+        let args = serde_json::to_value(self).unwrap_or_default();
+        ToolCall { conversation_id, tool_call_id }.metadata(TOOL, &args)
+    }
+
     /// The spec for a compilation in a dedicated sandbox, if this kind is compiled there.
     pub(crate) fn compiled(&self) -> Result<Option<CompileSpec>, ApiError> {
         let language = match self.kind {

@@ -1,21 +1,18 @@
 //! The requests of tools, and the executions that they start.
 
-use std::collections::BTreeMap;
-
 use headwater_protocol::api::ErrorCode;
-use headwater_protocol::{Children, Command, StartSpec, Stdin};
+use headwater_protocol::{CONVERSATION_METADATA, Children, Command, StartSpec, Stdin, TOOL_CALL_METADATA};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::error::ApiError;
-use crate::streams::feed::{INTERACTIVE_KEY, TOOL_KEY};
+use crate::executions::tool_call::add_id;
+use crate::streams::feed::{INTERACTIVE_KEY, MAX_BUFFER_KEY, RUN_COMMAND, TOOL_KEY};
 
 /// The default timeout of a call.
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
 /// The maximum timeout of a call: a day.
 const MAX_TIMEOUT_SECONDS: f64 = 86_400.0;
-/// The maximum length of an id that a caller chooses, in bytes.
-const MAX_ID_BYTES: usize = 256;
 
 /// The runtimes and their languages.
 const RUNTIMES: [(&str, &str); 3] = [("terminal", "bash"), ("python", "python"), ("nodejs", "node")];
@@ -93,6 +90,41 @@ pub(crate) struct RunCommandRequest {
     #[serde(default, alias = "conversation_id")]
     #[schema(min_length = 1, max_length = 256)]
     conversation_id: Option<String>,
+    /// The session that it runs in: its id, its name or a unique prefix of its id. A dedicated session, which ends with
+    /// the command, if absent. `session_id` is another name for it.
+    #[serde(default, alias = "session_id")]
+    session_id: Option<String>,
+    /// Commands with the same id share a session, as in `code_execution`. `interactive_id` is another name for it.
+    #[serde(default, alias = "interactive_id")]
+    #[schema(min_length = 1, max_length = 256)]
+    interactive_id: Option<String>,
+    /// How many bytes of each stream the events and the result show. After that a note replaces the rest; the command
+    /// continues, and `output_url` returns the whole output. If absent, the events show everything and the result up to
+    /// 16 MiB.
+    #[serde(default)]
+    #[schema(minimum = 1)]
+    max_buffer: Option<u64>,
+    /// The name of the tool in the events: that of the route.
+    #[serde(skip)]
+    pub(crate) tool: RunCommandName,
+}
+
+/// The name by which `run_command` was called.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum RunCommandName {
+    #[default]
+    Snake,
+    Camel,
+}
+
+impl RunCommandName {
+    const fn name(self) -> &'static str {
+        let [snake, camel] = RUN_COMMAND;
+        match self {
+            Self::Snake => snake,
+            Self::Camel => camel,
+        }
+    }
 }
 
 /// The execution to start for a call, and its session.
@@ -112,9 +144,6 @@ impl TryFrom<CodeExecutionRequest> for Call {
         let Some((_, language)) = runtimes.into_iter().find(|(name, _)| *name == request.runtime) else {
             return Err(unsupported(&request.runtime));
         };
-        if request.interactive_id.is_some() && request.session_id.is_some() {
-            return Err(ApiError::invalid("`interactive_id` and `session_id` exclude each other"));
-        }
         let thread = ("thread_id", request.thread_id);
         let conversation = one_of(("conversation_id", request.conversation_id), thread)?;
         let mut spec = StartSpec::new(Command::Code {
@@ -126,9 +155,9 @@ impl TryFrom<CodeExecutionRequest> for Call {
         spec.cwd = one_of(("cwd", request.cwd), ("working_dir", request.working_dir))?;
         spec.timeout_ms = Some(timeout_ms(request.timeout)?);
         spec.stdin = request.stdin.map_or(Stdin::None, |text| Stdin::Given(text.into()));
-        name(&mut spec.metadata, ("tool_call_id", "tool_call_id"), request.tool_call_id)?;
-        name(&mut spec.metadata, ("conversation_id", "conversation_id"), conversation)?;
-        name(&mut spec.metadata, ("interactive_id", INTERACTIVE_KEY), request.interactive_id.clone())?;
+        add_id(&mut spec.metadata, ("tool_call_id", TOOL_CALL_METADATA), request.tool_call_id)?;
+        add_id(&mut spec.metadata, ("conversation_id", CONVERSATION_METADATA), conversation)?;
+        add_id(&mut spec.metadata, ("interactive_id", INTERACTIVE_KEY), request.interactive_id.clone())?;
         Self { session: request.session_id, interactive: request.interactive_id, spec }.checked()
     }
 }
@@ -151,15 +180,25 @@ impl TryFrom<RunCommandRequest> for Call {
         let mut spec = StartSpec::code("bash", request.command);
         spec.cwd = request.working_directory;
         spec.timeout_ms = Some(timeout_ms(request.timeout)?);
-        spec.metadata.insert(TOOL_KEY.to_owned(), "run_command".to_owned());
-        name(&mut spec.metadata, ("toolCallId", "tool_call_id"), request.tool_call_id)?;
-        name(&mut spec.metadata, ("conversationId", "conversation_id"), request.conversation_id)?;
-        Self { session: None, interactive: None, spec }.checked()
+        spec.metadata.insert(TOOL_KEY.to_owned(), request.tool.name().to_owned());
+        add_id(&mut spec.metadata, ("toolCallId", TOOL_CALL_METADATA), request.tool_call_id)?;
+        add_id(&mut spec.metadata, ("conversationId", CONVERSATION_METADATA), request.conversation_id)?;
+        add_id(&mut spec.metadata, ("interactiveId", INTERACTIVE_KEY), request.interactive_id.clone())?;
+        if let Some(bytes) = request.max_buffer {
+            if bytes == 0 {
+                return Err(ApiError::invalid("`maxBuffer` must be at least 1 byte"));
+            }
+            spec.metadata.insert(MAX_BUFFER_KEY.to_owned(), bytes.to_string());
+        }
+        Self { session: request.session_id, interactive: request.interactive_id, spec }.checked()
     }
 }
 
 impl Call {
     fn checked(mut self) -> Result<Self, ApiError> {
+        if self.interactive.is_some() && self.session.is_some() {
+            return Err(ApiError::invalid("`interactive_id` and `session_id` exclude each other"));
+        }
         if self.session.is_none() && self.interactive.is_none() {
             // Its session ends with it: a process left behind would keep the session running for nothing.
             self.spec.children = Children::Kill;
@@ -189,22 +228,6 @@ fn timeout_ms(seconds: Option<f64>) -> Result<u64, ApiError> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 1 to 86,400,000 by now
     let ms = (seconds * 1000.0).ceil() as u64;
     Ok(ms)
-}
-
-/// Adds an id that the caller chose to the metadata.
-fn name(
-    metadata: &mut BTreeMap<String, String>,
-    (field, key): (&str, &str),
-    value: Option<String>,
-) -> Result<(), ApiError> {
-    let Some(value) = value else { return Ok(()) };
-    if value.is_empty() || value.len() > MAX_ID_BYTES || value.chars().any(char::is_control) {
-        return Err(ApiError::invalid(format!(
-            "`{field}` must have 1 to {MAX_ID_BYTES} bytes and no control characters"
-        )));
-    }
-    metadata.insert(key.to_owned(), value);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -253,6 +276,28 @@ mod tests {
                 (call.spec.cwd.as_deref(), &*call.spec.metadata["conversation_id"]),
                 (Some("src"), "c")
             );
+        }
+    }
+
+    #[test]
+    fn a_command_can_have_a_session_and_a_limit_of_what_is_shown() {
+        let call = |json: Value| Call::try_from(serde_json::from_value::<RunCommandRequest>(json).unwrap());
+        for field in ["sessionId", "session_id"] {
+            let call = call(json!({"command": "ls", field: "mine"})).unwrap();
+            assert_eq!((call.session.as_deref(), call.spec.children), (Some("mine"), Children::Keep));
+        }
+        let shared = call(json!({"command": "ls", "interactiveId": "i", "maxBuffer": 1000})).unwrap();
+        assert_eq!(
+            (shared.interactive.as_deref(), &*shared.spec.metadata[MAX_BUFFER_KEY]),
+            (Some("i"), "1000")
+        );
+        for (json, says) in [
+            (json!({"command": "ls", "maxBuffer": 0}), "maxBuffer"),
+            (json!({"command": "ls", "interactiveId": "i", "sessionId": "s"}), "session_id"),
+            (json!({"command": "ls", "interactiveId": ""}), "interactiveId"),
+        ] {
+            let error = call(json.clone()).unwrap_err();
+            assert!(error.message.contains(says), "{json}: {}", error.message);
         }
     }
 

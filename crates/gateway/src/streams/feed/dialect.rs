@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use super::result::ToolResult;
 use super::subject::Subject;
-use super::{tool_calls, tool_progress};
+use super::tool_calls::{self, Form};
+use super::tool_progress;
 use crate::streams::feed::position::Position;
 
 /// The format of a feed's events.
@@ -18,8 +19,10 @@ pub(crate) enum Dialect {
     /// Events of the native API, with `execution_id`.
     #[default]
     Native,
-    /// `TOOL_CALL_START`, `CODE_EXECUTION_OUTPUT`, `TOOL_RESULT`.
+    /// `TOOL_CALL_START`, `CODE_EXECUTION_OUTPUT`, `TOOL_RESULT`, with their fields in `payload`.
     ToolCalls,
+    /// The same with the fields beside `type`.
+    ToolCallsFlat,
     /// Events of the type `tool-progress`.
     ToolProgress,
 }
@@ -74,7 +77,8 @@ impl Dialect {
     pub(crate) fn step(self, subject: &Subject, event: &Event, position: Position) -> Step {
         match self {
             Self::Native => Step::whole(Some(native(subject, event)), position, event),
-            Self::ToolCalls => tool_calls::step(subject, event, position),
+            Self::ToolCalls => tool_calls::step(Form::Payload, subject, event, position),
+            Self::ToolCallsFlat => tool_calls::step(Form::Flat, subject, event, position),
             Self::ToolProgress => tool_progress::step(subject, event, position),
         }
     }
@@ -95,14 +99,14 @@ impl Dialect {
 
     /// Whether the arguments of a call are sent at its start.
     pub(crate) const fn sends_args(self) -> bool {
-        matches!(self, Self::ToolCalls)
+        matches!(self, Self::ToolCalls | Self::ToolCallsFlat)
     }
 
     /// How many bytes of the end a reader that lags behind gets.
     pub(crate) const fn tail_bytes(self) -> Option<u64> {
         match self {
             Self::ToolProgress => Some(PROGRESS_TAIL_BYTES),
-            Self::Native | Self::ToolCalls => None,
+            Self::Native | Self::ToolCalls | Self::ToolCallsFlat => None,
         }
     }
 

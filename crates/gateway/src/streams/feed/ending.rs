@@ -68,10 +68,14 @@ impl Ending {
         self.source.zip(self.error.as_deref())
     }
 
-    /// The line that is appended to stderr after a timeout.
-    pub(super) fn system_line(&self) -> Option<String> {
-        let timeout = self.server_text().filter(|(source, _)| *source == Source::Timeout);
-        timeout.map(|(_, text)| format!("[SYSTEM: {text}]"))
+    /// The line that is appended to stderr if the program has no exit code of its own.
+    pub(super) fn last_line(&self) -> Option<String> {
+        let (source, text) = self.server_text()?;
+        match (source, self.exit_code) {
+            (Source::Timeout, _) => Some(format!("[SYSTEM: {text}]")),
+            (_, NOT_FOUND | NOT_SET_UP) => Some(text.to_owned()),
+            _ => None,
+        }
     }
 }
 

@@ -243,7 +243,9 @@ impl Feed {
             subject.tool_args = serde_json::Value::Null; // it may be large
         }
         self.cursor.open.insert(number, position);
-        let options = FollowOptions { after: position.seq, ..self.options.clone() };
+        // A call with a `maxBuffer` shows its beginning, not its end.
+        let tail_bytes = self.options.tail_bytes.filter(|_| subject.max_buffer.is_none());
+        let options = FollowOptions { after: position.seq, tail_bytes, ..self.options.clone() };
         let followed = Followed::new(Arc::clone(&self.gateway), number, subject, options);
         self.wait_for(followed.holding_characters(self.dialect.holds_characters()));
     }

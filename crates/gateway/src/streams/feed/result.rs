@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::ending::Ending;
 use super::subject::Subject;
+use super::tool_calls::Form;
 
 /// A result without its output.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +18,9 @@ pub(crate) struct ToolResult {
     tool_name: String,
     thread_id: Option<String>,
     timestamp: Timestamp,
+    pub(super) max_buffer: Option<u64>,
     pub(super) ending: Ending,
+    form: Form,
 }
 
 /// The result of a tool call.
@@ -27,7 +30,7 @@ pub(crate) struct ToolResultBody {
     pub(crate) r#type: String,
     /// The id of the call.
     pub(crate) tool_call_id: String,
-    /// The tool: `code_execution` or `run_command`.
+    /// The tool: `code_execution`, `run_command`, `runCommand`, `build` or `change_packages`.
     pub(crate) tool_name: String,
     /// Whether the program exited with 0.
     pub(crate) success: bool,
@@ -50,9 +53,11 @@ pub(crate) struct ToolOutput {
     pub(crate) exit_code: i32,
     /// A description of the error, if the exit code does not say enough.
     pub(crate) error: Option<String>,
-    /// The standard output (or the output of the terminal) as text. After 16 MiB, a note replaces the rest.
+    /// The standard output (or the output of the terminal) as text. After `maxBuffer`, or 16 MiB, a note replaces the
+    /// rest.
     pub(crate) stdout: String,
-    /// The standard error, with the same limit. After a timeout, it ends with a line that says so.
+    /// The standard error, with the same limit. After a timeout, and for the exit codes -100 and -101, it ends with a
+    /// line that says why.
     pub(crate) stderr: String,
     /// Whether a part of the output is missing here.
     pub(crate) truncated: bool,
@@ -81,8 +86,15 @@ impl ToolResult {
             tool_name: subject.tool_name.clone(),
             thread_id: subject.conversation_id.clone(),
             timestamp,
+            max_buffer: subject.max_buffer,
             ending,
+            form: Form::Flat,
         }
+    }
+
+    /// The same as an event in this form.
+    pub(super) fn in_form(self, form: Form) -> Self {
+        Self { form, ..self }
     }
 
     /// Creates the result of an execution with this verdict.
@@ -107,13 +119,20 @@ impl ToolResult {
         let mut text = serde_json::to_string(&head).unwrap_or_default();
         text.pop();
         let error = serde_json::json!(error);
+        if self.form == Form::Payload {
+            let (thread, at) = (serde_json::json!(self.thread_id), serde_json::json!(self.timestamp));
+            let envelope =
+                format!("{{\"type\":\"TOOL_RESULT\",\"thread_id\":{thread},\"timestamp\":{at},\"payload\":");
+            text.insert_str(0, &envelope);
+        }
         text + &format!(",\"result\":{{\"exit_code\":{exit_code},\"error\":{error},\"stdout\":\"")
     }
 
     /// The end of the JSON object, after the content of `stderr`.
     pub(super) fn tail(&self, is_truncated: bool) -> String {
         let url = self.execution.map(|id| format!("/v1/executions/{id}/output"));
-        format!("\",\"truncated\":{is_truncated},\"output_url\":{}}}}}", serde_json::json!(url))
+        let end = if self.form == Form::Payload { "}" } else { "" };
+        format!("\",\"truncated\":{is_truncated},\"output_url\":{}}}}}{end}", serde_json::json!(url))
     }
 }
 
@@ -167,6 +186,18 @@ mod tests {
             assert_eq!(body.result.exit_code, -100);
             assert_eq!(body.result.error.as_deref(), Some("Command or runtime not found: x"));
         }
+    }
+
+    #[test]
+    fn a_result_as_an_event_has_its_fields_in_the_payload() {
+        let result =
+            ToolResult::ended(&subject(StartSpec::shell("x")), &verdict(Reason::Exited, Some(0), None, None));
+        let json = |result: ToolResult| -> serde_json::Value {
+            serde_json::from_str(&(result.head() + "a\",\"stderr\":\"" + &result.tail(false))).unwrap()
+        };
+        let (event, flat) = (json(result.clone().in_form(Form::Payload)), json(result));
+        assert_eq!((&event["type"], &event["payload"]), (&serde_json::json!("TOOL_RESULT"), &flat));
+        assert_eq!((&event["thread_id"], &event["timestamp"]), (&flat["thread_id"], &flat["timestamp"]));
     }
 
     #[test]

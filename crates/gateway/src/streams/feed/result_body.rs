@@ -8,6 +8,7 @@ use std::sync::Arc;
 use headwater_contract::{FollowOptions, Follower};
 use headwater_protocol::{EventKind, ExecutionId, Stream, Utf8Carry};
 
+use super::max_buffer::{Shown, hides, note};
 use super::result::ToolResult;
 use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
@@ -37,6 +38,8 @@ struct Output {
     follower: Option<Box<Follower>>,
     carry: Utf8Carry,
     bytes: u64,
+    /// The `maxBuffer` that was exceeded: the note about it is next.
+    exceeded: Option<u64>,
     /// Whether nothing more of this output is shown.
     is_over: bool,
     /// Whether the output so far is empty or ends with a line break.
@@ -50,6 +53,7 @@ impl Output {
             follower: None,
             carry: Utf8Carry::EMPTY,
             bytes: 0,
+            exceeded: None,
             is_over: false,
             is_line_start: true,
         }
@@ -76,7 +80,7 @@ impl ResultBody {
             Stage::Output(output) => {
                 let printed = self.result.ending.printed[usize::from(output.is_error)];
                 let piece = match self.result.execution {
-                    Some(id) => read(&self.gateway, id, output, printed).await?,
+                    Some(id) => read(&self.gateway, id, output, (printed, self.result.max_buffer)).await?,
                     None => None,
                 };
                 Ok(Some(match piece {
@@ -109,6 +113,12 @@ impl ResultBody {
                 let lost = std::mem::take(&mut output.carry).lost();
                 format!("{lost}\n[SYSTEM: {bytes} bytes {why}.]\n")
             }
+            Piece::Exceeded(limit) => {
+                self.is_truncated = true;
+                // The rest of a character that the limit divides.
+                output.carry = Utf8Carry::EMPTY;
+                note(*limit)
+            }
         };
         if let Some(last) = text.as_bytes().last() {
             output.is_line_start = *last == b'\n';
@@ -126,7 +136,7 @@ impl ResultBody {
             self.stage = Stage::Output(Output::new(true));
             return escaped(&text) + "\",\"stderr\":\"";
         }
-        if let Some(line) = self.result.ending.system_line() {
+        if let Some(line) = self.result.ending.last_line() {
             if !(text.is_empty() && output.is_line_start) {
                 text.push('\n');
             }
@@ -145,7 +155,12 @@ fn escaped(text: &str) -> String {
 
 enum Piece {
     Bytes(bytes::Bytes),
-    Missing { bytes: u64, why: &'static str },
+    Missing {
+        bytes: u64,
+        why: &'static str,
+    },
+    /// The rest exceeds the call's `maxBuffer`.
+    Exceeded(u64),
 }
 
 /// The next piece of an output; none at its end.
@@ -153,8 +168,12 @@ async fn read(
     gateway: &Gateway,
     id: ExecutionId,
     output: &mut Output,
-    printed: u64,
+    (printed, max_buffer): (u64, Option<u64>),
 ) -> Result<Option<Piece>, ApiError> {
+    if let Some(limit) = output.exceeded.take() {
+        output.is_over = true;
+        return Ok(Some(Piece::Exceeded(limit)));
+    }
     if output.is_over {
         return Ok(None);
     }
@@ -175,21 +194,23 @@ async fn read(
     };
     while let Some(event) = follower.next().await? {
         match event.kind {
-            EventKind::Output { bytes, .. } => {
+            EventKind::Output { offset, bytes, .. } => {
+                let shown = Shown::of(max_buffer, offset, bytes.len());
                 let left = usize::try_from(MAX_BYTES.saturating_sub(output.bytes)).unwrap_or(usize::MAX);
-                if bytes.len() > left {
+                if shown.bytes > left {
                     // The note replaces the event that exceeds the limit, so it is the last output.
                     output.is_over = true;
                     return Ok(Some(Piece::Missing { bytes: MAX_BYTES, why: TOO_LONG }));
                 }
-                return Ok(Some(Piece::Bytes(bytes)));
+                output.exceeded = shown.exceeded;
+                return Ok(Some(Piece::Bytes(bytes.slice(..shown.bytes))));
             }
-            EventKind::Gap { from_byte, to_byte, .. } => {
+            EventKind::Gap { from_byte, to_byte, .. } if !hides(max_buffer, from_byte) => {
                 let bytes = to_byte.saturating_sub(from_byte);
                 return Ok(Some(Piece::Missing { bytes, why: NOT_KEPT }));
             }
             EventKind::Exited(_) => return Ok(None),
-            EventKind::Started { .. } | EventKind::Closed => {}
+            EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => {}
         }
     }
     Ok(None)

@@ -7,9 +7,14 @@ use serde_json::{Map, Value, json};
 
 /// The tool of an execution whose metadata names none.
 pub(crate) const DEFAULT_TOOL: &str = "code_execution";
-/// The keys of the metadata for the tool, and for the session that calls share.
+/// The names of the tool for shell commands.
+pub(crate) const RUN_COMMAND: [&str; 2] = ["run_command", "runCommand"];
+/// The keys of the metadata for the tool, for its arguments as JSON where the command does not show them, for the
+/// session that calls share, and for the `maxBuffer`.
 pub(crate) const TOOL_KEY: &str = "tool_name";
+pub(crate) const TOOL_ARGS_KEY: &str = "tool_args";
 pub(crate) const INTERACTIVE_KEY: &str = "interactive_id";
+pub(crate) const MAX_BUFFER_KEY: &str = "tool_max_buffer";
 
 /// An execution, as a feed knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,14 +29,17 @@ pub(crate) struct Subject {
     pub(crate) tool_name: String,
     /// The arguments of the tool, until they were sent: they may be large.
     pub(crate) tool_args: Value,
+    /// How many bytes of each stream are shown.
+    pub(crate) max_buffer: Option<u64>,
     accepted_at_ms: u64,
 }
 
 impl Subject {
     /// The subject of a row of the store.
     pub(crate) fn new(row: ExecutionRow) -> Self {
-        let mut metadata = row.spec.metadata.clone();
-        let tool_name = metadata.remove(TOOL_KEY).unwrap_or_else(|| DEFAULT_TOOL.to_owned());
+        let metadata = &row.spec.metadata;
+        let tool_name = metadata.get(TOOL_KEY).map_or(DEFAULT_TOOL, String::as_str).to_owned();
+        let max_buffer = metadata.get(MAX_BUFFER_KEY).and_then(|bytes| bytes.parse().ok());
         Self {
             id: Some(row.id),
             conversation_id: row.conversation_id,
@@ -39,6 +47,7 @@ impl Subject {
             named_call: row.tool_call_id,
             tool_args: tool_args(&tool_name, row.spec),
             tool_name,
+            max_buffer,
             accepted_at_ms: row.queued_at_ms,
         }
     }
@@ -61,13 +70,19 @@ impl Subject {
 
 /// The arguments in the tool's own format.
 fn tool_args(tool: &str, spec: StartSpec) -> Value {
+    let given = spec.metadata.get(TOOL_ARGS_KEY).and_then(|args| serde_json::from_str(args).ok());
+    if let Some(args) = given.filter(Value::is_object) {
+        return args;
+    }
     let (runtime, code, file) = match spec.command {
         Command::Shell(line) => ("terminal".to_owned(), line, None),
         Command::Argv(argv) => ("terminal".to_owned(), quoted(&argv), None),
         Command::Code { language, code, file, .. } => (runtime_of(language), code, file),
     };
-    if tool == "run_command" {
-        return without_nulls(json!({ "command": code, "workingDirectory": spec.cwd }));
+    if RUN_COMMAND.contains(&tool) {
+        let max_buffer = spec.metadata.get(MAX_BUFFER_KEY).and_then(|bytes| bytes.parse::<u64>().ok());
+        let args = json!({ "command": code, "workingDirectory": spec.cwd, "maxBuffer": max_buffer });
+        return without_nulls(args);
     }
     #[allow(clippy::cast_precision_loss)] // exact for 285,000 years
     let timeout = spec.timeout_ms.map(|ms| ms as f64 / 1000.0);
@@ -139,8 +154,15 @@ pub(crate) mod tests {
         assert_eq!(subject(spec).tool_args, expected);
         let argv = subject(StartSpec::argv(["ls", "a b", "it's", ""])).tool_args;
         assert_eq!(argv, json!({"runtime": "terminal", "code": r"ls 'a b' 'it'\''s' ''"}));
-        let mut run = StartSpec::shell("ls");
-        run.metadata.insert(TOOL_KEY.into(), "run_command".into());
-        assert_eq!(subject(run).tool_args, json!({"command": "ls"}));
+        for name in RUN_COMMAND {
+            let mut run = StartSpec::shell("ls");
+            run.metadata.insert(TOOL_KEY.into(), name.into());
+            assert_eq!(subject(run.clone()).tool_args, json!({"command": "ls"}));
+            run.metadata.insert(MAX_BUFFER_KEY.into(), "9".into());
+            assert_eq!(subject(run).tool_args, json!({"command": "ls", "maxBuffer": 9}));
+        }
+        let mut install = StartSpec::shell("pip install -- 'a'");
+        install.metadata.insert(TOOL_ARGS_KEY.into(), r#"{"install": ["a"]}"#.into());
+        assert_eq!(subject(install).tool_args, json!({"install": ["a"]}));
     }
 }

@@ -1,11 +1,11 @@
 //! The dialect `tool-progress`: text as it is printed, and the status of calls.
 
-use headwater_protocol::api::Timestamp;
-use headwater_protocol::{Event, EventKind, Reason, Stream, Verdict};
+use headwater_protocol::{Event, EventKind, Reason, Stream, Utf8Carry, Verdict};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::dialect::{Frame, Step, json_frame};
+use super::max_buffer::{Shown, hides, note};
 use super::subject::Subject;
 use super::text::is_binary;
 use crate::streams::feed::position::{Position, View};
@@ -33,8 +33,8 @@ pub(crate) struct ProgressUpdate {
     /// The text that follows the earlier text; or, for a status, the state of the call: `running`, at the end
     /// `exited 0`, `timed out after 5 s`, `cancelled`; and in between reports about output that is not shown.
     pub(crate) content: String,
-    /// When it happened.
-    pub(crate) timestamp: Timestamp,
+    /// When it happened, in milliseconds since 1970-01-01T00:00:00Z.
+    pub(crate) timestamp: u64,
     /// The execution, for its routes.
     pub(crate) execution_id: Option<String>,
 }
@@ -56,18 +56,27 @@ pub(crate) fn step(subject: &Subject, event: &Event, position: Position) -> Step
     let status = |text: String| progress(subject, event, ProgressType::Status, text);
     match &event.kind {
         EventKind::Started { .. } => Step::whole(Some(status("running".into())), position, event),
-        EventKind::Output { stream, bytes, .. } => {
+        EventKind::Output { stream, offset, bytes } => {
             let View::Text(carry) = position.view(*stream) else {
                 return Step::whole(None, position, event);
             };
+            let shown = Shown::of(subject.max_buffer, *offset, bytes.len());
+            let bytes = bytes.get(..shown.bytes).unwrap_or(bytes);
             if is_binary(carry, bytes) {
                 let name = type_of(*stream).name();
                 let text = format!("{name} is binary and is not shown; its bytes are kept");
                 return Step::whole(Some(status(text)), position.with_view(*stream, View::Binary), event);
             }
-            let (text, carry) = carry.decode(bytes);
+            let (mut text, mut carry) = carry.decode(bytes);
+            if let Some(limit) = shown.exceeded {
+                text += &note(limit);
+                carry = Utf8Carry::EMPTY;
+            }
             let frame = (!text.is_empty()).then(|| progress(subject, event, type_of(*stream), text));
             Step::whole(frame, position.with_view(*stream, View::Text(carry)), event)
+        }
+        EventKind::Gap { from_byte, .. } if hides(subject.max_buffer, *from_byte) => {
+            Step::whole(None, position, event)
         }
         EventKind::Gap { stream, from_byte, to_byte } => {
             let bytes = to_byte.saturating_sub(*from_byte);
@@ -129,7 +138,7 @@ fn progress(subject: &Subject, event: &Event, r#type: ProgressType, content: Str
         tool_call_id: tool_call_id.clone(),
         r#type,
         content,
-        timestamp: subject.time_of(event),
+        timestamp: subject.time_of(event).0,
         execution_id: subject.execution_id(),
     };
     json_frame(None, &ToolProgress { r#type: "tool-progress".to_owned(), tool_call_id, progress })

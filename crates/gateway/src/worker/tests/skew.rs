@@ -221,7 +221,11 @@ async fn a_build_of_a_worker_of_the_last_release_has_its_result() {
     let failed = BuildResult { cached_objects: 2, ..BuildResult::ended(BuildStatus::Failed, "a.c:1: wrong") };
     build_as_before(&test, &failed);
     let spec = CompileSpec { output_binary: "out".into(), ..CompileSpec::default() };
-    let row = test.gateway.compile(&ann(), session, spec, RequestKey::default()).await.unwrap();
+    let row = test
+        .gateway
+        .compile(&ann(), session, spec, std::collections::BTreeMap::new(), RequestKey::default())
+        .await
+        .unwrap();
     assert!(row.executed);
     test.settle().await;
     let build = test.store().build(row.id).await.unwrap().unwrap();

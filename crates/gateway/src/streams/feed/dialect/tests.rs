@@ -91,7 +91,7 @@ fn a_call_starts_prints_and_has_its_result() {
         output(4, Stream::Output, b"tty"),
         event(5, EventKind::Exited(exited)),
     ];
-    let sent = sent(Dialect::ToolCalls, &log);
+    let sent = sent(Dialect::ToolCallsFlat, &log);
     let types: Vec<_> = sent.iter().map(|json| json["type"].as_str().unwrap()).collect();
     let printed = "CODE_EXECUTION_OUTPUT";
     assert_eq!(types, ["TOOL_CALL_START", printed, printed, printed, "TOOL_RESULT"]);
@@ -115,7 +115,7 @@ fn output_comes_in_chunks_of_at_most_4096_bytes_that_divide_no_character() {
         output(3, Stream::Stderr, b"!"),
         output(4, Stream::Stdout, second),
     ];
-    let sent = sent(Dialect::ToolCalls, &log);
+    let sent = sent(Dialect::ToolCallsFlat, &log);
     let pieces: Vec<_> = sent.iter().filter_map(|json| json["stdout"].as_str()).collect();
     assert!(
         pieces.iter().all(|piece| piece.len() <= 4096),
@@ -129,10 +129,65 @@ fn output_comes_in_chunks_of_at_most_4096_bytes_that_divide_no_character() {
 fn a_call_that_never_ran_starts_says_why_and_has_its_result() {
     let detail = Some(ExitDetail::command_not_found("nope"));
     let failed = Verdict { detail, ..Verdict::new(Reason::SetupFailed) };
-    let sent = sent(Dialect::ToolCalls, &[event(1, EventKind::Exited(failed))]);
+    let sent = sent(Dialect::ToolCallsFlat, &[event(1, EventKind::Exited(failed))]);
     assert_eq!(sent.len(), 3);
     assert_eq!((&sent[0]["type"], &sent[1]["source"]), (&json!("TOOL_CALL_START"), &json!("error")));
     assert_eq!(sent[1]["stderr"], "Command or runtime not found: nope");
+    assert_eq!(sent[1]["error"], sent[1]["stderr"]);
+}
+
+#[test]
+fn the_fields_of_a_card_event_are_in_its_payload() {
+    let log = [started(), output(2, Stream::Stdout, b"out"), output(3, Stream::Stderr, b"err")];
+    let subject = subject(StartSpec::shell("x"));
+    let of = |dialect| -> Vec<Value> {
+        frames(dialect, &subject, &log, Position::default()).iter().map(|(frame, _)| json_of(frame)).collect()
+    };
+    let (events, flat) = (of(Dialect::ToolCalls), of(Dialect::ToolCallsFlat));
+    assert_eq!(events.len(), 3);
+    for (event, flat) in events.iter().zip(&flat) {
+        let expected = json!({"type": flat["type"], "thread_id": "talk", "timestamp": flat["timestamp"], "payload": flat});
+        assert_eq!(*event, expected);
+    }
+}
+
+#[test]
+fn output_beyond_the_max_buffer_is_replaced_by_a_note_in_every_dialect() {
+    let mut spec = StartSpec::shell("x");
+    spec.metadata.insert(crate::streams::feed::MAX_BUFFER_KEY.into(), "5".into());
+    let subject = subject(spec);
+    let at = |seq, stream, offset, bytes: &[u8]| {
+        event(seq, EventKind::Output { stream, offset, bytes: Bytes::copy_from_slice(bytes) })
+    };
+    let gap = EventKind::Gap { stream: Stream::Stdout, from_byte: 10, to_byte: 20 };
+    let log = [
+        started(),
+        at(2, Stream::Stdout, 0, b"abc"),
+        at(3, Stream::Stderr, 0, b"12345"),
+        at(4, Stream::Stdout, 3, "d\u{e4}ef".as_bytes()), // the limit divides the character
+        at(5, Stream::Stdout, 8, b"gh"),
+        event(6, gap),
+        at(7, Stream::Stdout, 20, b"ij"),
+        event(8, EventKind::Exited(verdict(Reason::Exited, Some(0), None, None))),
+    ];
+    let note =
+        "\n[SYSTEM: 5 bytes are the `maxBuffer` of this call; `output_url` returns the whole output.]\n";
+    for (dialect, out, err) in [
+        (Dialect::ToolCallsFlat, "\"stdout\"", "\"stderr\""),
+        (Dialect::ToolProgress, "\"stdout\"", "\"stderr\""),
+    ] {
+        let all = frames(dialect, &subject, &log, Position::default());
+        let whole = sum(&all.iter().map(|(frame, _)| frame.clone()).collect::<Vec<_>>());
+        assert_eq!((&whole[out], &*whole[err]), (&format!("abcd{note}"), "12345"), "{dialect:?}");
+        // A client that reconnects anywhere gets the note once.
+        for cut in 0..all.len() - 1 {
+            let position = through_a_cursor(all[cut].1);
+            let later: Vec<_> = log.iter().filter(|event| event.seq > position.seq).cloned().collect();
+            let rest = frames(dialect, &subject, &later, position);
+            let both: Vec<_> = all[..=cut].iter().chain(&rest).map(|(frame, _)| frame.clone()).collect();
+            assert_eq!(sum(&both), whole, "{dialect:?} cut after frame {cut}");
+        }
+    }
 }
 
 #[test]
@@ -150,7 +205,7 @@ fn progress_begins_and_ends_with_where_the_call_stands() {
     let lines: Vec<_> = all.iter().map(content).collect();
     let skipped = "status: 10 bytes of stdout were skipped";
     assert_eq!(lines, ["status: running", "stdout: a", skipped, "stderr: b", "status: timed out after 5 s"]);
-    assert_eq!(all[0]["type"], "tool-progress");
+    assert_eq!((&all[0]["type"], &all[0]["progress"]["timestamp"]), (&json!("tool-progress"), &json!(1001)));
     assert_eq!((&all[0]["toolCallId"], &all[0]["progress"]["toolCallId"]), (&json!("call"), &json!("call")));
     for (verdict, says) in [
         (verdict(Reason::Exited, Some(3), None, None), "status: exited 3"),
@@ -253,7 +308,7 @@ proptest! {
         again in proptest::collection::vec(any::<bool>(), 1..8),
     ) {
         let subject = subject(StartSpec::shell("x"));
-        for dialect in [Dialect::ToolCalls, Dialect::ToolProgress] {
+        for dialect in [Dialect::ToolCallsFlat, Dialect::ToolProgress] {
             let all = frames(dialect, &subject, &events(&log, &ending, &joins, Seq(0)), Position::default());
             let whole = sum(&all.iter().map(|(frame, _)| frame.clone()).collect::<Vec<_>>());
             for cut in 0..all.len() {
