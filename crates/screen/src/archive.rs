@@ -65,7 +65,8 @@ impl Archive {
                 byte => drawn.push(byte),
             }
         }
-        String::from_utf8(drawn).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        String::from_utf8(drawn)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }
 

@@ -29,7 +29,8 @@ fn scrollback_is_drawn_as_far_as_it_is_wanted() {
 
 #[test]
 fn a_megabyte_of_scrollback_is_a_megabyte_of_text() {
-    let mut screen = Screen::new(&Options { rows: 24, cols: 80, buffer_bytes: 1 << 20, secret: String::new() });
+    let mut screen =
+        Screen::new(&Options { rows: 24, cols: 80, buffer_bytes: 1 << 20, secret: String::new() });
     // Each line has 15 bytes with its end: the last 69,905 are a megabyte, and the screen and the grid have 123.
     for line in 0..80_000 {
         screen.feed(format!("line {line:09}\r\n").as_bytes());

@@ -60,8 +60,9 @@ pub(super) fn view(screen: &mut Screen) -> String {
     let archived = model.archive.draw(usize::MAX);
     // The id of a link without one is a new number each time.
     let parts = archived.split("\x1b]8;id=").enumerate();
-    let archived: Vec<_> =
-        parts.map(|(at, part)| if at == 0 { part } else { part.split_once(';').map_or("", |(_, rest)| rest) }).collect();
+    let archived: Vec<_> = parts
+        .map(|(at, part)| if at == 0 { part } else { part.split_once(';').map_or("", |(_, rest)| rest) })
+        .collect();
     let _ = writeln!(out, "{archived:?}");
     grid(&mut out, model.term.grid());
     if model.is_alt() {

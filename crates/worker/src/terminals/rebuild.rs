@@ -16,11 +16,13 @@ use crate::executions::execution::Execution;
 const MAX_REPLAY_BYTES: u64 = 8 << 20;
 
 /// The beginning of a screen: a checkpoint, and what follows.
-struct Beginning {
-    screen: Screen,
-    seq: u64,
-    sizes: u64,
-    ahead: Vec<Change>,
+pub(crate) struct Beginning {
+    pub(super) screen: Screen,
+    pub(super) seq: u64,
+    pub(super) sizes: u64,
+    /// The record with the prompt at which the shell waits for a command.
+    pub(super) prompt: Option<u64>,
+    pub(super) ahead: Vec<Change>,
 }
 
 fn begin(hub: &Hub, execution: &Execution) -> Beginning {
@@ -41,13 +43,13 @@ fn begin(hub: &Hub, execution: &Execution) -> Beginning {
         screen.feed(&kept.snapshot);
         screen.sleep();
     }
-    Beginning { screen, seq: kept.map_or(0, |kept| kept.seq), sizes, ahead }
+    let prompt = kept.as_ref().and_then(|kept| kept.prompt);
+    Beginning { screen, seq: kept.map_or(0, |kept| kept.seq), sizes, prompt, ahead }
 }
 
 /// The emulator of a running execution, at its last checkpoint.
 pub(crate) fn live(hub: &Hub, execution: &Execution) -> Arc<Live> {
-    let Beginning { screen, seq, sizes, ahead } = begin(hub, execution);
-    Live::new(execution.dir(), screen, seq, sizes, ahead)
+    Live::new(execution.dir(), begin(hub, execution))
 }
 
 /// An empty emulator, for a log that cannot be read again.
@@ -62,7 +64,8 @@ pub(crate) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
     };
     let sizes = u64::try_from(all.len()).unwrap_or(u64::MAX);
     let seq = execution.head().last_seq.0;
-    Live::new(execution.dir(), Screen::new(&options), seq, sizes, Vec::new())
+    let screen = Screen::new(&options);
+    Live::new(execution.dir(), Beginning { screen, seq, sizes, prompt: None, ahead: Vec::new() })
 }
 
 /// One record at a time: a size may be between any two.
