@@ -50,7 +50,7 @@ async fn no_reader_of_a_terminal_is_sent_the_secret_of_its_marks() -> Result<()>
 
 #[tokio::test]
 async fn a_viewer_that_attaches_at_a_waiting_prompt_is_sent_it() -> Result<()> {
-    let mut server = TestServer::start().await?;
+    let server = TestServer::start().await?;
     let api = server.api();
     let session = api.session(&json!({})).await?;
     let mut first = Viewer::open(&api, &session, "frames=events").await?;

@@ -114,8 +114,10 @@ async fn executions_within_the_credit_are_divided_and_complete() -> Result<()> {
     let server = TestServer::start().await?;
     let api = server.api();
     let session = api.session(&json!({})).await?;
-    let mut viewer = Viewer::open(&api, &session, "").await?;
-    viewer.hears("prompt").await?;
+    // A terminal that prints nothing, which would use the credit.
+    let quiet = json!({"name": "quiet", "command": "sleep 1000"});
+    api.post_ok(&format!("/v1/sessions/{session}/terminals"), &quiet).await?;
+    let mut viewer = Viewer::open(&api, &session, "name=quiet&after=0").await?;
     viewer.say(&json!({"type": "credit", "bytes": 3})).await?;
     // An answer to a later message: the credit has arrived.
     viewer.say(&json!({"type": "odd"})).await?;

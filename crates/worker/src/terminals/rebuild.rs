@@ -25,6 +25,12 @@ pub(crate) struct Beginning {
     pub(super) ahead: Vec<Change>,
 }
 
+/// The scrollback, which is also bounded by the log: its kept end must be enough to draw the scrollback again.
+fn buffer_bytes(hub: &Hub, execution: &Execution) -> usize {
+    let of_log = usize::try_from(execution.record().output_bytes / 4).unwrap_or(usize::MAX);
+    hub.config.buffer_bytes.min(of_log)
+}
+
 fn begin(hub: &Hub, execution: &Execution) -> Beginning {
     let all = sizes::read(execution.dir(), execution.record());
     let kept = Checkpoint::read(execution.dir());
@@ -36,7 +42,7 @@ fn begin(hub: &Hub, execution: &Execution) -> Beginning {
     let mut screen = Screen::new(&Options {
         rows,
         cols,
-        buffer_bytes: hub.config.buffer_bytes,
+        buffer_bytes: buffer_bytes(hub, execution),
         secret: hub.secret(execution.id()),
     });
     if let Some(kept) = &kept {
@@ -59,7 +65,7 @@ pub(crate) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
     let options = Options {
         rows: size.rows,
         cols: size.cols,
-        buffer_bytes: hub.config.buffer_bytes,
+        buffer_bytes: buffer_bytes(hub, execution),
         secret: hub.secret(execution.id()),
     };
     let sizes = u64::try_from(all.len()).unwrap_or(u64::MAX);
