@@ -204,3 +204,17 @@ fn with_detach_keys(mut keys: Input, detach: mpsc::Sender<()>) -> Input {
     });
     receiver
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_of_size_before_anybody_waits_for_it_is_not_lost() {
+        let mut resizes = Resizes::listen().unwrap();
+        kill_process(getpid(), Signal::WINCH).unwrap();
+        resizes.next().await;
+    }
+}

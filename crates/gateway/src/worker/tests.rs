@@ -121,7 +121,6 @@ async fn calls_that_can_be_made_twice_are_repeated_over_a_lost_connection() {
         worker.follow_marks(id, Seq(0)),
         worker.stdin(id),
         worker.snapshot(id, None),
-        worker.terminal_title(id),
         worker.sizes(id),
         worker.stat_file(session, path.clone()),
         worker.list_files(v1::ListFilesRequest::default()),
