@@ -71,7 +71,7 @@ async fn start(lab: &BenchWorker, session: SessionId) -> Result<ExecutionId> {
 
 /// Waits for the shell's prompt.
 async fn prompt(lab: &BenchWorker, id: ExecutionId) -> Result<()> {
-    let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq: 0 };
+    let request = v1::FollowMarksRequest { execution_id: id.to_string(), ..Default::default() };
     let mut marks = lab.client.terminals().follow_marks(request).await?.into_inner();
     let deadline = Instant::now() + Duration::from_mins(1);
     while let Some(answer) = marks.message().await? {

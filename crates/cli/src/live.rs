@@ -46,6 +46,8 @@ pub struct Session {
     pub tty: bool,
     /// The effect of Ctrl+C.
     pub ctrl_c: CtrlC,
+    /// Changes of our terminal's size since it was read.
+    pub resizes: Resizes,
 }
 
 /// Why following ended.
@@ -88,13 +90,29 @@ impl Interrupts {
     }
 }
 
+/// Changes of our terminal's size.
+#[derive(Debug)]
+pub struct Resizes(Signal);
+
+impl Resizes {
+    /// Reports every change from now on. Call it before the size is read: a change in between would be lost.
+    pub fn listen() -> Result<Self, CommandError> {
+        Ok(Self(listen(SignalKind::window_change())?))
+    }
+
+    /// Waits for the next change.
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
 fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
     signal(kind).map_err(|error| CommandError::internal(format!("cannot handle signals: {error}")))
 }
 
 /// Follows until the program ends or the user detaches. Earlier interrupts count.
 pub async fn follow(
-    session: Session,
+    mut session: Session,
     events: Events,
     interrupts: &mut Interrupts,
 ) -> Result<End, CommandError> {
@@ -108,7 +126,6 @@ pub async fn follow(
             tokio::task::spawn_local(async move { engine.feed(id, input, typing).await.is_ok() });
         }
     }
-    let mut resized = listen(SignalKind::window_change())?;
     let mut handled = 0;
     let mut shown = std::pin::pin!(show(events, session.format, session.gaps));
     loop {
@@ -123,7 +140,7 @@ pub async fn follow(
         tokio::select! {
             shown = &mut shown => return end(&session.engine, session.id, shown).await,
             () = interrupts.next() => {}
-            Some(()) = resized.recv(), if session.tty => resize(&session.engine, session.id),
+            () = session.resizes.next(), if session.tty => resize(&session.engine, session.id),
             Some(()) = detached.recv() => return Ok(End::Detached),
         }
     }
@@ -186,4 +203,18 @@ fn with_detach_keys(mut keys: Input, detach: mpsc::Sender<()>) -> Input {
         }
     });
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_of_size_before_anybody_waits_for_it_is_not_lost() {
+        let mut resizes = Resizes::listen().unwrap();
+        kill_process(getpid(), Signal::WINCH).unwrap();
+        resizes.next().await;
+    }
 }

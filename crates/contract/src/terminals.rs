@@ -90,7 +90,18 @@ fn mark(message: v1::Mark) -> Option<Mark> {
 impl Client {
     /// The contents of a terminal, with at most this many lines of scrollback (`None`: all that are kept).
     pub async fn snapshot(&self, id: ExecutionId, scrollback_lines: Option<u32>) -> Result<Snapshot> {
-        let request = v1::SnapshotRequest { execution_id: id.to_string(), scrollback_lines };
+        let execution_id = id.to_string();
+        self.get_snapshot(v1::SnapshotRequest { execution_id, scrollback_lines, for_list: false }).await
+    }
+
+    /// The title that the program of a terminal set, which may be empty. Does not count as use of the terminal.
+    pub async fn terminal_title(&self, id: ExecutionId) -> Result<String> {
+        let execution_id = id.to_string();
+        let request = v1::SnapshotRequest { execution_id, scrollback_lines: Some(0), for_list: true };
+        Ok(self.get_snapshot(request).await?.title)
+    }
+
+    async fn get_snapshot(&self, request: v1::SnapshotRequest) -> Result<Snapshot> {
         let answer = self.terminals().snapshot(request).await?.into_inner();
         let (seq, size) = (Seq(answer.seq), size(answer.rows, answer.cols)?);
         Ok(Snapshot { seq, size, data: answer.data, title: answer.title })
@@ -107,15 +118,21 @@ impl Client {
         answer.into_iter().map(change).collect()
     }
 
-    /// Follows a terminal's marks after this event. The stream continues over a restart of the worker.
+    /// Follows a terminal's marks after this event. If the shell waits for a command there, its prompt, which is
+    /// earlier, is the first mark. The stream continues over a restart of the worker.
     pub async fn follow_marks(&self, id: ExecutionId, after: Seq) -> Result<MarkFollower> {
-        let marks = ResumingStream::new(self.clone(), Some(open(self.clone(), id, after).await?));
-        Ok(MarkFollower { id, after, marks, ready: VecDeque::new() })
+        let marks = ResumingStream::new(self.clone(), Some(open(self.clone(), id, after, true).await?));
+        Ok(MarkFollower { id, after, with_prompt: true, marks, ready: VecDeque::new() })
     }
 }
 
-async fn open(client: Client, id: ExecutionId, after: Seq) -> Result<Streaming<v1::FollowMarksResponse>> {
-    let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq: after.0 };
+async fn open(
+    client: Client,
+    id: ExecutionId,
+    after: Seq,
+    with_prompt: bool,
+) -> Result<Streaming<v1::FollowMarksResponse>> {
+    let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq: after.0, with_prompt };
     Ok(client.terminals().follow_marks(request).await?.into_inner())
 }
 
@@ -124,6 +141,8 @@ async fn open(client: Client, id: ExecutionId, after: Seq) -> Result<Streaming<v
 pub struct MarkFollower {
     id: ExecutionId,
     after: Seq,
+    /// Whether the prompt before the first position may still come.
+    with_prompt: bool,
     marks: ResumingStream<v1::FollowMarksResponse>,
     ready: VecDeque<Mark>,
 }
@@ -135,13 +154,15 @@ impl MarkFollower {
             if let Some(mark) = self.ready.pop_front() {
                 return Ok(Some(mark));
             }
-            let (id, after) = (self.id, self.after);
-            let Some(batch) = self.marks.next(|client| open(client, id, after)).await? else {
+            let (id, after, with_prompt) = (self.id, self.after, self.with_prompt);
+            let next = self.marks.next(|client| open(client, id, after, with_prompt));
+            let Some(batch) = next.await? else {
                 return Ok(None);
             };
+            self.with_prompt = false;
             // The marks of one event are sent together, so continuing after the event misses none.
             self.ready.extend(batch.marks.into_iter().filter_map(mark));
-            self.after = self.ready.back().map_or(self.after, |last| last.seq);
+            self.after = self.ready.back().map_or(self.after, |last| self.after.max(last.seq));
         }
     }
 }

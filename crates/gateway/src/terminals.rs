@@ -19,6 +19,8 @@ use crate::state::Gateway;
 
 /// The metadata key that marks an execution as a terminal. Its value is the terminal's name.
 pub(crate) const TERMINAL: &str = "headwater.terminal";
+/// The metadata key of executions that an editor started: viewers of the session's terminals get their output.
+pub(crate) const EDITOR: &str = "headwater.editor";
 /// The name of the default terminal.
 pub(crate) const MAIN: &str = "main";
 /// The maximum length of a name, in characters.

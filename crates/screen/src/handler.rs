@@ -94,7 +94,6 @@ impl Handler for Model {
         erase_chars(count: usize);
         delete_chars(count: usize);
         clear_line(mode: LineClearMode);
-        clear_screen(mode: ClearMode);
     }
 
     pass_lines! {
@@ -103,6 +102,14 @@ impl Handler for Model {
         insert_blank_lines(lines: usize);
         delete_lines(lines: usize);
         reverse_index();
+    }
+
+    fn clear_screen(&mut self, mode: ClearMode) {
+        if matches!(mode, ClearMode::Saved) && !self.is_alt() {
+            self.archive.clear();
+        }
+        self.term.clear_screen(mode);
+        self.repair_line();
     }
 
     fn input(&mut self, c: char) {
@@ -122,6 +129,7 @@ impl Handler for Model {
         let inserts = self.term.mode().contains(TermMode::INSERT);
         self.term.input(c);
         if wraps {
+            self.archive_lines();
             let line = self.term.grid().cursor.point.line;
             let top = self.term.topmost_line();
             let grid = self.term.grid_mut();
@@ -168,6 +176,7 @@ impl Handler for Model {
 
     fn reset_state(&mut self) {
         self.term.reset_state();
+        self.archive.clear();
         self.region = (0, self.term.screen_lines());
         self.tabs = default_tabs(self.term.columns());
         self.charset = CharsetIndex::G0;

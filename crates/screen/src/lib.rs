@@ -3,6 +3,7 @@
 //!
 //! An unused screen sleeps: only the bytes that draw it are kept.
 
+mod archive;
 mod colours;
 mod handler;
 mod marks;
@@ -21,14 +22,17 @@ use alacritty_terminal::vte::ansi::Processor;
 
 pub use marks::Mark;
 
+use archive::Archive;
 use marks::Marks;
 use model::{Model, NoWait};
+use snapshot::Drawing;
 use tokenizer::{Terminator, Token, Tokenizer};
 
-/// The size of a cell in memory, which determines the cost of scrollback.
-const CELL_BYTES: usize = 24;
-/// The minimum number of scrollback lines.
-const MIN_SCROLLBACK_LINES: usize = 100;
+/// The lines of scrollback that are kept as cells, which a change of the size wraps again at once. Older lines
+/// are kept as text.
+const GRID_LINES: usize = 100;
+/// The maximum text of the scrollback: a snapshot is one message of the worker's contract, of at most 16 MiB.
+const MAX_TEXT_BYTES: usize = 8 << 20;
 /// Larger terminals are emulated with this size.
 const MAX_ROWS: u16 = 300;
 const MAX_COLS: u16 = 500;
@@ -42,7 +46,8 @@ pub struct Options {
     pub rows: u16,
     /// The number of columns.
     pub cols: u16,
-    /// The maximum memory for scrollback; at least 100 lines are kept.
+    /// The maximum scrollback, in bytes of text with its colours, and at most 8 MiB. The last 100 lines are
+    /// kept in any case.
     pub buffer_bytes: usize,
     /// The secret that a mark must contain. If it is empty, no mark is accepted.
     pub secret: String,
@@ -87,6 +92,7 @@ impl MarkFinder {
 pub struct Screen {
     rows: u16,
     cols: u16,
+    grid_lines: usize,
     buffer_bytes: usize,
     tokenizer: Tokenizer,
     marks: Marks,
@@ -98,7 +104,8 @@ pub struct Screen {
 /// The state of a sleeping emulator.
 #[derive(Default)]
 struct Asleep {
-    drawing: Box<str>,
+    drawing: Drawing,
+    archive: Archive,
     title: Option<Box<str>>,
 }
 
@@ -119,7 +126,8 @@ impl Screen {
         Self {
             rows: rows(options.rows),
             cols: cols(options.cols),
-            buffer_bytes: options.buffer_bytes,
+            grid_lines: GRID_LINES,
+            buffer_bytes: options.buffer_bytes.min(MAX_TEXT_BYTES),
             tokenizer: Tokenizer::default(),
             marks: Marks::new(&options.secret),
             awake: None,
@@ -162,19 +170,26 @@ impl Screen {
         if (new_rows, new_cols) == self.size() {
             return;
         }
-        let history = history(self.buffer_bytes, new_cols);
-        let emulator = self.wake();
-        emulator.model.resize(new_rows.into(), new_cols.into(), history);
+        self.wake();
         (self.rows, self.cols) = (new_rows, new_cols);
+        let Some(emulator) = &mut self.awake else { return };
+        emulator.model.resize(new_rows.into(), new_cols.into());
+        if !emulator.model.archive.is_empty() {
+            // Drawn again, so that archived lines are wrapped for the new size, and as many lines are kept as
+            // cells as on any other screen.
+            let drawing = snapshot::draw(&mut emulator.model, None);
+            let archive = Archive::new(self.buffer_bytes);
+            self.awake = Some(Emulator::new(self.rows, self.cols, self.grid_lines, archive, &drawing));
+        }
     }
 
     /// Bytes that draw the screen on an empty terminal of this size, with at most this many lines of
     /// scrollback.
     pub fn snapshot(&mut self, scrollback: Option<usize>) -> Vec<u8> {
         let mut bytes = match (&self.awake, scrollback) {
-            (None, None) if self.asleep.drawing.is_empty() => b"\x1bc".to_vec(),
-            (None, None) => self.asleep.drawing.as_bytes().to_vec(),
-            _ => snapshot::draw(&mut self.wake().model, scrollback).into_bytes(),
+            (None, None) if self.asleep.drawing.text.is_empty() => b"\x1bc".to_vec(),
+            (None, None) => self.asleep.drawing.with(&self.asleep.archive.draw(usize::MAX)),
+            _ => snapshot::draw(&mut self.wake().model, scrollback),
         };
         bytes.extend_from_slice(self.tokenizer.held());
         bytes
@@ -188,7 +203,11 @@ impl Screen {
     /// Frees memory until the screen is used again.
     pub fn sleep(&mut self) {
         if let Some(mut emulator) = self.awake.take() {
-            self.asleep.drawing = snapshot::draw(&mut emulator.model, None).into_boxed_str();
+            let wrapped = emulator.model.archive.ends_wrapped();
+            self.asleep.drawing = snapshot::draw_grid(&mut emulator.model, usize::MAX, wrapped);
+            self.asleep.drawing.text.shrink_to_fit();
+            self.asleep.archive = emulator.model.archive;
+            self.asleep.archive.shrink();
             self.asleep.title = emulator.model.title.map(String::into_boxed_str);
         }
     }
@@ -200,11 +219,13 @@ impl Screen {
 
     fn wake(&mut self) -> &mut Emulator {
         self.awake.get_or_insert_with(|| {
-            let asleep = std::mem::take(&mut self.asleep);
-            let history = history(self.buffer_bytes, self.cols);
-            let model = Model::new(self.rows.into(), self.cols.into(), history);
-            let mut emulator = Box::new(Emulator { model, processor: Processor::new() });
-            emulator.draw(asleep.drawing.as_bytes());
+            let Asleep { drawing, archive, .. } = std::mem::take(&mut self.asleep);
+            let new = Archive::new(self.buffer_bytes);
+            let drawing = drawing.text.as_bytes();
+            let mut emulator = Emulator::new(self.rows, self.cols, self.grid_lines, new, drawing);
+            if !archive.is_empty() {
+                emulator.model.archive = archive;
+            }
             emulator
         })
     }
@@ -218,11 +239,15 @@ fn cols(cols: u16) -> u16 {
     cols.clamp(MIN_COLS, MAX_COLS)
 }
 
-fn history(buffer_bytes: usize, cols: u16) -> usize {
-    (buffer_bytes / (CELL_BYTES * usize::from(cols))).max(MIN_SCROLLBACK_LINES)
-}
-
 impl Emulator {
+    /// An emulator that shows this drawing.
+    fn new(rows: u16, cols: u16, history: usize, archive: Archive, drawing: &[u8]) -> Box<Self> {
+        let model = Model::new(rows.into(), cols.into(), history, archive);
+        let mut emulator = Box::new(Self { model, processor: Processor::new() });
+        emulator.draw(drawing);
+        emulator
+    }
+
     fn feed(&mut self, bytes: &[u8]) {
         self.model.feed(&mut self.processor, bytes);
     }

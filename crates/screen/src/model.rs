@@ -15,7 +15,8 @@ use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::term::{Config, TermMode};
 use alacritty_terminal::vte::ansi::{CharsetIndex, Processor, Timeout};
 
-use crate::repair;
+use crate::archive::Archive;
+use crate::{repair, snapshot};
 
 /// More replies at once are dropped: a program that asks must read.
 const MAX_REPLY_BYTES: usize = 64 << 10;
@@ -87,12 +88,15 @@ pub(crate) struct Model {
     pub(crate) last: Option<char>,
     /// How many characters the current token may still print.
     pub(crate) budget: usize,
+    /// How many lines of scrollback the grid keeps; older ones are in `archive`.
+    history: usize,
+    pub(crate) archive: Archive,
 }
 
 impl Model {
-    pub(crate) fn new(rows: usize, cols: usize, history: usize) -> Self {
+    pub(crate) fn new(rows: usize, cols: usize, history: usize, archive: Archive) -> Self {
         let replies = Replies::default();
-        let config = Config { scrolling_history: history, ..Config::default() };
+        let config = Config { scrolling_history: history + rows, ..Config::default() };
         Self {
             term: Term::new(config, &Size(rows, cols), replies.clone()),
             replies,
@@ -103,6 +107,8 @@ impl Model {
             titles: Vec::new(),
             last: None,
             budget: 0,
+            history,
+            archive,
         }
     }
 
@@ -120,12 +126,14 @@ impl Model {
     }
 
     /// Resizes the screen; wrapped lines are wrapped again.
-    pub(crate) fn resize(&mut self, rows: usize, cols: usize, history: usize) {
+    pub(crate) fn resize(&mut self, rows: usize, cols: usize) {
         if (rows, cols) == (self.term.screen_lines(), self.term.columns()) {
             return;
         }
+        // No line is lost when lines are wrapped into more lines.
+        let cells = (self.history + self.term.screen_lines()) * self.term.columns();
+        self.limit_history(cells + rows);
         self.term.resize(Size(rows, cols));
-        self.term.set_options(Config { scrolling_history: history, ..Config::default() });
         self.region = (0, rows);
         let old = self.tabs.len();
         self.tabs.resize(cols, false);
@@ -134,9 +142,27 @@ impl Model {
         }
         repair::grid(self.term.grid_mut());
         if self.is_alt() {
-            self.with_primary(repair::grid);
+            let (history, mut archive) = (self.history, std::mem::take(&mut self.archive));
+            self.with_primary(|grid| {
+                repair::grid(grid);
+                move_to_archive(grid, history, &mut archive);
+            });
+            self.archive = archive;
         }
         self.settle();
+        // One operation moves at most all lines of the screen to the scrollback.
+        self.limit_history(self.history + rows);
+    }
+
+    fn limit_history(&mut self, lines: usize) {
+        self.term.set_options(Config { scrolling_history: lines, ..Config::default() });
+    }
+
+    /// Moves scrollback that the grid does not keep to the archive.
+    pub(crate) fn archive_lines(&mut self) {
+        if !self.is_alt() {
+            move_to_archive(self.term.grid_mut(), self.history, &mut self.archive);
+        }
     }
 
     /// Gives access to the primary screen while the alternate one is shown.
@@ -152,6 +178,7 @@ impl Model {
 
     /// After anything but a character: moves the cursor to where it can be drawn.
     pub(crate) fn settle(&mut self) {
+        self.archive_lines();
         let (rows, cols) = (self.term.screen_lines(), self.term.columns());
         let origin = self.term.mode().contains(TermMode::ORIGIN);
         let region = self.region;
@@ -195,6 +222,18 @@ impl Model {
         }
         self.settle();
     }
+}
+
+/// Moves the oldest lines to the archive, until the grid has only `history` lines of scrollback.
+fn move_to_archive(grid: &mut Grid<Cell>, history: usize, archive: &mut Archive) {
+    let lines = grid.history_size();
+    if lines <= history {
+        return;
+    }
+    snapshot::archive(grid, lines - history, archive);
+    let limit = history + grid.screen_lines();
+    grid.update_history(history);
+    grid.update_history(limit);
 }
 
 pub(crate) fn default_tabs(cols: usize) -> Vec<bool> {

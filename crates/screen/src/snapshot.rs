@@ -7,6 +7,7 @@ use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::vte::ansi::{CharsetIndex, CursorShape, NamedColor, StandardCharset};
 use unicode_width::UnicodeWidthChar;
 
+use crate::archive::Archive;
 use crate::model::{Model, default_tabs};
 use crate::style::{Style, StyleWriter};
 
@@ -37,17 +38,47 @@ const MODES_OFF: [(TermMode, &str); 3] = [
     (TermMode::URGENCY_HINTS, "\x1b[?1042l"),
 ];
 
+/// The bytes that draw everything but the archived lines, and where those belong.
+#[derive(Debug, Default)]
+pub(crate) struct Drawing {
+    pub(crate) text: String,
+    /// The position of the first line in `text`; archived lines are drawn before it.
+    lines_at: usize,
+}
+
+impl Drawing {
+    /// The whole drawing, with these archived lines.
+    pub(crate) fn with(&self, archived: &str) -> Vec<u8> {
+        let (before, after) = self.text.split_at_checked(self.lines_at).unwrap_or(("", &self.text));
+        [before, archived, after].concat().into_bytes()
+    }
+}
+
 /// Draws everything, with at most this many lines of scrollback.
-pub(crate) fn draw(model: &mut Model, scrollback: Option<usize>) -> String {
+pub(crate) fn draw(model: &mut Model, scrollback: Option<usize>) -> Vec<u8> {
+    let in_grid = if model.is_alt() {
+        model.with_primary(|grid| grid.history_size())
+    } else {
+        model.grid().history_size()
+    };
+    let wanted = scrollback.unwrap_or(usize::MAX);
+    let archived = model.archive.draw(wanted.saturating_sub(in_grid));
+    let wrapped = !archived.is_empty() && model.archive.ends_wrapped();
+    draw_grid(model, wanted, wrapped).with(&archived)
+}
+
+/// Draws everything but the archived lines, with at most this many lines of scrollback. `wrapped`: the last
+/// archived line continues in the first line.
+pub(crate) fn draw_grid(model: &mut Model, scrollback: usize, wrapped: bool) -> Drawing {
     let mut pen = StyleWriter::default();
     pen.out.push_str("\x1bc");
     titles(&mut pen, model);
     colours(&mut pen, model);
     tabs(&mut pen, model);
-    let wanted = scrollback.unwrap_or(usize::MAX);
+    let lines_at = pen.out.len();
     let flow = |pen: &mut StyleWriter, grid: &Grid<Cell>| {
-        let history = grid.history_size().min(wanted);
-        rows(pen, grid, -i32::try_from(history).unwrap_or(0), Way::Flow);
+        let history = grid.history_size().min(scrollback);
+        rows(pen, grid, -i32::try_from(history).unwrap_or(0), Way::Flow, wrapped);
     };
     if model.is_alt() {
         model.with_primary(|grid| {
@@ -58,13 +89,25 @@ pub(crate) fn draw(model: &mut Model, scrollback: Option<usize>) -> String {
             rest_of_cursor(&mut pen, &Cursor::default(), &grid.cursor);
         });
         pen.out.push_str("\x1b[H\x1b[2J");
-        rows(&mut pen, model.grid(), 0, Way::Placed);
+        rows(&mut pen, model.grid(), 0, Way::Placed, false);
     } else {
         flow(&mut pen, model.grid());
     }
     repeatable(&mut pen, model);
     state(&mut pen, model);
-    pen.out
+    Drawing { text: pen.out, lines_at }
+}
+
+/// Appends the oldest `lines` lines of the scrollback to the archive.
+pub(crate) fn archive(grid: &Grid<Cell>, lines: usize, archive: &mut Archive) {
+    let first = grid.topmost_line().0;
+    let mut pen = StyleWriter::default();
+    for line in (first..).take(lines) {
+        let wraps = row(&mut pen, grid, line, archive.ends_wrapped(), Blanks::Printed);
+        pen.look(&Style::default());
+        archive.push(&pen.out, wraps);
+        pen.out.clear();
+    }
 }
 
 /// The text of the visible lines.
@@ -132,12 +175,19 @@ fn is_blank(cell: &Cell) -> bool {
         && Style::of(cell) == Style::default()
 }
 
-/// Draws the lines from `first` to the last.
-fn rows(pen: &mut StyleWriter, grid: &Grid<Cell>, first: i32, way: Way) {
-    let last = grid.last_column();
-    let mut wrapped = false;
+/// How a run of blank cells is drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blanks {
+    /// A long one by a cursor movement.
+    Skipped,
+    /// By spaces, which wrap where a terminal has fewer columns.
+    Printed,
+}
+
+/// Draws the lines from `first` to the last. `wrapped`: a line that continues in the first one was drawn
+/// before it.
+fn rows(pen: &mut StyleWriter, grid: &Grid<Cell>, first: i32, way: Way, mut wrapped: bool) {
     for line in first..=grid.bottommost_line().0 {
-        let row = &grid[Line(line)];
         if line > first && !wrapped {
             pen.look(&Style::default()); // a new line gets the current background
             match way {
@@ -145,34 +195,40 @@ fn rows(pen: &mut StyleWriter, grid: &Grid<Cell>, first: i32, way: Way) {
                 Way::Placed => pen.write(format_args!("\x1b[{}H", line + 1)),
             }
         }
-        let wraps = row[last].flags.contains(Flags::WRAPLINE);
-        let used = (0..=last.0).rev().find(|at| !is_blank(&row[Column(*at)])).map_or(0, |at| at + 1);
-        let end = if wraps { last.0 + 1 } else { used.max(usize::from(wrapped)) };
-        let mut blanks = 0;
-        for column in 0..end {
-            let cell = &row[Column(column)];
-            // The first cell after a wrap must be printed, because it causes the wrap.
-            if is_blank(cell) && !(wrapped && column == 0) {
-                blanks += 1;
-                continue;
-            }
-            skip(pen, &mut blanks);
-            put(pen, cell);
-            if wrapped && column == 0 && Style::of(cell) != Style::default() {
-                // The wrap may have created the line, in this cell's colour.
-                pen.look(&Style::default());
-                pen.out.push_str("\x1b[K");
-            }
-        }
-        wrapped = wraps;
+        wrapped = row(pen, grid, line, wrapped, Blanks::Skipped);
     }
     pen.look(&Style::default());
 }
 
-fn skip(pen: &mut StyleWriter, blanks: &mut usize) {
+/// Draws one line, and returns whether it continues in the next one. `wrapped`: it continues the line before.
+fn row(pen: &mut StyleWriter, grid: &Grid<Cell>, line: i32, wrapped: bool, way: Blanks) -> bool {
+    let (row, last) = (&grid[Line(line)], grid.last_column());
+    let wraps = row[last].flags.contains(Flags::WRAPLINE);
+    let used = (0..=last.0).rev().find(|at| !is_blank(&row[Column(*at)])).map_or(0, |at| at + 1);
+    let end = if wraps { last.0 + 1 } else { used.max(usize::from(wrapped)) };
+    let mut blanks = 0;
+    for column in 0..end {
+        let cell = &row[Column(column)];
+        // The first cell after a wrap must be printed, because it causes the wrap.
+        if is_blank(cell) && !(wrapped && column == 0) {
+            blanks += 1;
+            continue;
+        }
+        skip(pen, &mut blanks, way);
+        put(pen, cell);
+        if wrapped && column == 0 && Style::of(cell) != Style::default() {
+            // The wrap may have created the line, in this cell's colour.
+            pen.look(&Style::default());
+            pen.out.push_str("\x1b[K");
+        }
+    }
+    wraps
+}
+
+fn skip(pen: &mut StyleWriter, blanks: &mut usize, way: Blanks) {
     match std::mem::take(blanks) {
         0 => {}
-        count @ 1..MIN_JUMP_CELLS => {
+        count if count < MIN_JUMP_CELLS || way == Blanks::Printed => {
             pen.look(&Style::default());
             (0..count).for_each(|_| pen.out.push(' '));
         }

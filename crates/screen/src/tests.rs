@@ -22,11 +22,17 @@ fn screen(rows: u16, cols: u16) -> Screen {
     Screen::new(&Options { rows, cols, buffer_bytes: 0, secret: "s".into() })
 }
 
+/// A small screen that keeps this many lines as cells, and older ones as text.
+fn archiving(rows: u16, cols: u16, grid_lines: usize) -> Screen {
+    Screen { grid_lines, buffer_bytes: 1 << 20, ..screen(rows, cols) }
+}
+
 /// A new screen, drawn by the snapshot of this one.
 fn drawn(screen: &mut Screen) -> Screen {
     let (rows, cols) = screen.size();
     let snapshot = screen.snapshot(None);
-    let mut drawn = self::screen(rows, cols);
+    let (grid_lines, buffer_bytes) = (screen.grid_lines, screen.buffer_bytes);
+    let mut drawn = Screen { grid_lines, buffer_bytes, ..self::screen(rows, cols) };
     let fed = drawn.feed(&snapshot);
     assert_eq!(fed, Fed::default(), "a snapshot contains no queries and no marks");
     drawn

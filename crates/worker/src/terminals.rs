@@ -1,6 +1,6 @@
 //! Terminals: emulators that follow executions on a terminal.
 //!
-//! Every running execution whose metadata has [`TERMINAL`] has an emulator that follows its log ([`feeder`]), never the
+//! Every running execution that is a terminal ([`is_terminal`]) has an emulator that follows its log ([`feeder`]), never the
 //! terminal itself: so the screen after a record is the same for every viewer, and a new worker builds it again from the
 //! log ([`rebuild`]). The emulator answers queries of programs to their terminal; viewers must not.
 
@@ -10,13 +10,14 @@ mod hub;
 pub(crate) mod live;
 pub(crate) mod marks;
 pub(crate) mod rebuild;
+pub(crate) mod redact;
 mod shell;
 pub(crate) mod sizes;
 
 use headwater_protocol::{TtySize, now_us};
 
 pub(crate) use feeder::begin;
-pub(crate) use hub::{Hub, TERMINAL};
+pub(crate) use hub::{Hub, is_terminal};
 pub(crate) use live::Live;
 
 use crate::executions::execution::Execution;

@@ -9,6 +9,8 @@ mod screen_queries;
 mod screen_restart;
 mod screen_shell;
 mod screen_sizes;
+mod secret;
+mod socket_editor;
 mod socket_flood;
 mod socket_json;
 mod socket_reattach;

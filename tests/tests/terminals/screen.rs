@@ -57,7 +57,7 @@ impl Terminal {
 
 /// The current screen of a terminal.
 pub(crate) async fn snapshot(client: &Client, id: ExecutionId) -> Result<v1::SnapshotResponse> {
-    let request = v1::SnapshotRequest { execution_id: id.to_string(), scrollback_lines: None };
+    let request = v1::SnapshotRequest { execution_id: id.to_string(), ..v1::SnapshotRequest::default() };
     Ok(client.terminals().snapshot(request).await.context("asking for a snapshot")?.into_inner())
 }
 

@@ -23,7 +23,7 @@ async fn marks(
     id: ExecutionId,
     after_seq: u64,
 ) -> Result<Streaming<v1::FollowMarksResponse>> {
-    let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq };
+    let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq, with_prompt: false };
     Ok(client.terminals().follow_marks(request).await?.into_inner())
 }
 

@@ -20,6 +20,11 @@ pub(crate) async fn terminals(api: &Api, session: &str) -> Result<Vec<Value>> {
     Ok(list["terminals"].as_array().context("no list")?.clone())
 }
 
+/// The output in a message of an editor, or in the JSON of an event.
+fn content(message: &Value) -> Option<&str> {
+    message["content"].as_str().or_else(|| message["text"].as_str())
+}
+
 /// A viewer: what it was shown, and where it stands.
 pub(crate) struct Viewer {
     pub(crate) socket: Socket,
@@ -55,8 +60,9 @@ impl Viewer {
                 self.shown.extend(bytes);
                 self.seq = self.seq.max(seq);
             }
-            Received::Text(message) if message["type"] == "output" => {
-                self.shown.extend(message["content"].as_str().context("no content")?.bytes());
+            // Output of an execution is a message of its own, and `seq` is the terminal's in all of them.
+            Received::Text(message) if message["type"] == "output" && message["execution_id"].is_null() => {
+                self.shown.extend(content(&message).context("no content")?.bytes());
                 self.seq = self.seq.max(message["seq"].as_u64().context("no seq")?);
             }
             Received::Text(other) | Received::Event(other) => {
@@ -110,6 +116,11 @@ impl Viewer {
     /// Types keys, in a binary frame.
     pub(crate) async fn keys(&mut self, keys: &[u8]) -> Result<()> {
         self.socket.send(KEYS, keys).await
+    }
+
+    /// Types keys, in a text frame.
+    pub(crate) async fn keys_as_text(&mut self, keys: &str) -> Result<()> {
+        self.say(&json!({ "type": "input", "data": keys })).await
     }
 
     /// Sends a JSON message.

@@ -8,7 +8,7 @@ use crate::connect::Place;
 use crate::engine::Engine;
 use crate::error::CommandError;
 use crate::input;
-use crate::live::{self, CtrlC, End, Interrupts, resize};
+use crate::live::{self, CtrlC, End, Interrupts, Resizes, resize};
 use crate::output::print_note;
 use crate::show::{Format, Gaps};
 use crate::style::Style;
@@ -59,6 +59,7 @@ pub async fn follow(engine: Engine, id: ExecutionId, args: &How) -> Result<u8, C
         Some(_) => TerminalMode::lines()?,
         None => None,
     };
+    let resizes = Resizes::listen()?;
     if execution.tty.is_some() {
         resize(&engine, id);
     }
@@ -72,6 +73,7 @@ pub async fn follow(engine: Engine, id: ExecutionId, args: &How) -> Result<u8, C
         detach_keys: mode.is_some(),
         tty: execution.tty.is_some(),
         ctrl_c: CtrlC::Detaches,
+        resizes,
     };
     let end = live::follow(session, events, &mut interrupts).await;
     drop(mode);

@@ -16,7 +16,7 @@ use crate::args::{ProgramArgs, millis};
 use crate::connect::Place;
 use crate::engine::{Engine, Events, Run, Target};
 use crate::error::CommandError;
-use crate::live::{self, CtrlC, End, Interrupts};
+use crate::live::{self, CtrlC, End, Interrupts, Resizes};
 use crate::output::{print_json, print_line, print_note};
 use crate::show::{Format, Gaps};
 use crate::style::Style;
@@ -29,6 +29,8 @@ const TEMPORARY_SESSION_IDLE: Duration = Duration::from_mins(1);
 /// Runs the command, in this session or in a temporary one, and returns the exit code.
 pub async fn run(mut place: Place, args: &ProgramArgs, session: Option<&str>) -> Result<u8, CommandError> {
     place.sandbox = args.sandbox.map(SandboxKind::from);
+    // Before the plan reads the size of the terminal.
+    let resizes = Resizes::listen()?;
     let mut plan = Plan::new(args, session)?;
     let mut interrupts = Interrupts::listen()?;
     let (engine, target, temporary) = tokio::select! {
@@ -38,7 +40,7 @@ pub async fn run(mut place: Place, args: &ProgramArgs, session: Option<&str>) ->
     let run = Run::new(target, plan.spec.clone());
     let detach = plan.detach;
     let done = match start(&engine, &run, &plan, &mut interrupts).await {
-        Ok(Some((id, events))) => follow(engine.clone(), id, plan, events, interrupts).await,
+        Ok(Some((id, events))) => follow(engine.clone(), id, plan, events, interrupts, resizes).await,
         Ok(None) => Ok(0),
         Err(error) => {
             engine.undo(&run).await;
@@ -113,6 +115,7 @@ async fn follow(
     mut plan: Plan,
     events: Events,
     mut interrupts: Interrupts,
+    resizes: Resizes,
 ) -> Result<u8, CommandError> {
     let raw = if plan.spec.tty.is_some() && plan.input.is_some() { TerminalMode::raw()? } else { None };
     let format = if plan.json { Format::Json } else { Format::Bytes };
@@ -126,6 +129,7 @@ async fn follow(
         detach_keys: false,
         tty: plan.spec.tty.is_some(),
         ctrl_c: CtrlC::Cancels,
+        resizes,
     };
     let end = live::follow(session, events, &mut interrupts).await;
     drop(raw);

@@ -122,11 +122,16 @@ impl FromStr for Scope {
 impl Bounds {
     /// Whether the scopes allow this in the area of the request.
     pub(crate) fn allows(&self, need: Need) -> bool {
+        self.allows_in(self.area, need)
+    }
+
+    /// Whether the scopes allow this in an area.
+    pub(crate) fn allows_in(&self, area: Area, need: Need) -> bool {
         let Some(scopes) = self.scopes.as_deref() else {
             return true;
         };
-        let wanted = Scope { area: self.area, writes: need != Need::Read };
-        (self.area == Area::Server && need == Need::Read) || scopes.iter().any(|scope| scope.includes(wanted))
+        let wanted = Scope { area, writes: need != Need::Read };
+        (area == Area::Server && need == Need::Read) || scopes.iter().any(|scope| scope.includes(wanted))
     }
 }
 

@@ -202,6 +202,7 @@ async fn serve(
         open: OpenStream::new(&gateway, "websocket"),
         due: VecDeque::new(),
         paced_until: Instant::now(),
+        is_others_turn: false,
     };
     let validity = gateway.auth.validity(&who);
     let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));

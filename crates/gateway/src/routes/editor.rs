@@ -27,6 +27,7 @@ use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::packages::in_workspace;
 use crate::state::Gateway;
+use crate::terminals::EDITOR;
 
 /// At most this much code is logged, at the level `HEADWATER_LOG=debug`.
 const LOGGED_CHARS: usize = 100;
@@ -87,6 +88,8 @@ struct ExecuteBody {
 }
 
 /// Runs code of a language in a session.
+///
+/// The output is also sent to the viewers of the session's terminals that use JSON messages.
 #[utoipa::path(post, path = "/v1/sessions/execute/{language}", operation_id = "executeCode", tag = "editor",
     params(
         ("language" = String, Path, description = "a language of `GET /v1/languages`"),
@@ -132,8 +135,9 @@ fn beginning(code: &str) -> String {
 async fn begin(
     gateway: &Arc<Gateway>,
     who: &Identity,
-    execution: ExecutionSpec,
+    mut execution: ExecutionSpec,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
+    execution.spec.metadata.insert(EDITOR.to_owned(), String::new());
     let execution = gateway.starts.start(who, execution).await?;
     let pid = match execution.state {
         ExecutionState::Running { pid } => Some(pid),
@@ -158,7 +162,8 @@ struct BinaryRequest {
 
 /// Runs a program of a session's workspace.
 ///
-/// A program that cannot be started is an execution with the status `failed`, whose `message` says why.
+/// A program that cannot be started is an execution with the status `failed`, whose `message` says why. The
+/// output is also sent to the viewers of the session's terminals that use JSON messages.
 #[utoipa::path(post, path = "/v1/sessions/execute/binary", operation_id = "executeBinary", tag = "editor",
     params(
         IdempotencyKey,

@@ -3,6 +3,7 @@
 //! [`crate::streams::socket`] implements the socket itself, and [`crate::terminals`] finds and opens
 //! terminals.
 
+mod editor_output;
 mod messages;
 mod replies;
 mod rest;
@@ -29,6 +30,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::editor_output::EditorOutput;
 #[cfg(test)]
 pub(crate) use self::messages::{LineMessage, ServerMessage};
 use self::screen::{options, screen};
@@ -38,7 +40,7 @@ pub(crate) use self::viewer_encoder::TerminalEvent;
 use self::viewer_encoder::ViewerEncoder;
 use self::viewers::Registration;
 pub(crate) use self::viewers::Viewers;
-use crate::auth::{Identity, Need};
+use crate::auth::{Area, Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::{Common, NotFound, SessionEnded, TakesKey};
@@ -98,6 +100,9 @@ struct TerminalQuery {
     /// those of `attach`.
     #[param(inline)]
     frames: Option<Frames>,
+    /// With `frames=json`: whether the output of executions that `POST /v1/sessions/execute/...` starts in the
+    /// session is sent, too. `true` if absent.
+    executions: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
     #[serde(rename = "token")]
     _token: Option<String>,
@@ -131,7 +136,9 @@ impl TerminalQuery {
 /// Binary, as in `attach`: `0x10` keys, `0x11` sends `^D`, `0x12` size, `0x13` signal, `0x14` credit.
 ///
 /// Server: `{"type": "output", "content", "seq"}`, `{"type": "error", "message"}`, `{"type": "prompt"}`,
-/// `{"type": "exit", "code"}`, `{"type": "resized", "rows", "cols"}`. After `frames=binary`, the subprotocol
+/// `{"type": "exit", "code"}`, `{"type": "resized", "rows", "cols"}`, and for executions that `POST
+/// /v1/sessions/execute/...` starts in the session, `output` with their `execution_id` and
+/// `{"type": "execution_ended", "execution_id", "code"}`. After `frames=binary`, the subprotocol
 /// `headwater.frames` or the client's first binary frame, the server sends binary frames as in `attach`, with
 /// the additional events `attached`, `resized`, `snapshot`, `prompt`, `command_started`, `command_ended` and
 /// `directory`.
@@ -184,6 +191,7 @@ struct Viewer {
     follower: Follower,
     /// Sent before anything else.
     due: VecDeque<Due>,
+    editor_output: Option<EditorOutput>,
 }
 
 impl Viewer {
@@ -215,6 +223,13 @@ impl Viewer {
                 None => (gateway.worker.follow(id, options(Seq(0))).await?, None),
             },
         };
+        // Before the socket is open: a client that starts an execution then misses none of its output.
+        let wants_executions = frames == Frames::Json && query.executions != Some(false);
+        let editor_output = if wants_executions && who.bounds.allows_in(Area::Executions, Need::Read) {
+            Some(EditorOutput::open(&gateway, session).await?)
+        } else {
+            None
+        };
         let mut due = VecDeque::from([Due::Notice(Notice::Attached(size))]);
         due.extend(drawn.into_iter().flat_map(Due::screen));
         Ok(Self {
@@ -230,6 +245,7 @@ impl Viewer {
             refusal,
             follower,
             due,
+            editor_output,
         })
     }
 
@@ -258,6 +274,7 @@ impl Viewer {
                 .inspect_err(|error| tracing::debug!(%error, %id, "the terminal's marks cannot be followed"))
                 .ok(),
             held: None,
+            editor_output: self.editor_output,
         };
         let outgoing = Outgoing {
             id,
@@ -272,6 +289,7 @@ impl Viewer {
             open: OpenStream::new(&gateway, "terminal"),
             due: self.due,
             paced_until: Instant::now(),
+            is_others_turn: false,
         };
         let validity = gateway.auth.validity(&self.who);
         let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));

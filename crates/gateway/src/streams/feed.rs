@@ -27,7 +27,7 @@ pub(crate) use self::dialect::Dialect;
 pub(crate) use self::ending::Ending;
 pub(crate) use self::feed_body::{feed_response, result_response};
 pub(crate) use self::followed::Followed;
-pub(crate) use self::hub::{Hub, Topic};
+pub(crate) use self::hub::{Hub, Subscription, Topic};
 pub(crate) use self::merge::{Feed, From};
 pub(crate) use self::result::{ToolResult, ToolResultBody};
 pub(crate) use self::subject::{

@@ -62,6 +62,7 @@ repeated! { calls:
     forget(id: ExecutionId) -> ();
 
     snapshot(id: ExecutionId, scrollback_lines: Option<u32>) -> Snapshot;
+    terminal_title(id: ExecutionId) -> String;
     sizes(id: ExecutionId) -> Vec<SizeChange>;
 
     stat_file(session: SessionId, path: Bytes) -> v1::FileEntry;

@@ -28,6 +28,48 @@ fn scrollback_is_drawn_as_far_as_it_is_wanted() {
 }
 
 #[test]
+fn a_megabyte_of_scrollback_is_a_megabyte_of_text() {
+    let mut screen =
+        Screen::new(&Options { rows: 24, cols: 80, buffer_bytes: 1 << 20, secret: String::new() });
+    // Each line has 15 bytes with its end: the last 69,905 are a megabyte, and the screen and the grid have 123.
+    for line in 0..80_000 {
+        screen.feed(format!("line {line:09}\r\n").as_bytes());
+    }
+    let all = String::from_utf8(screen.snapshot(None)).unwrap();
+    assert!(all.contains("line 000010000") && !all.contains("line 000009900"), "{:?}", all.get(..100));
+    screen.sleep();
+    assert!(screen.snapshot(None) == all.as_bytes(), "a sleeping screen has the same scrollback");
+    screen.feed(b"more");
+    let numbers = |text: &str| text.lines().filter(|line| line.contains("line 0")).count();
+    let kept = numbers(&all);
+    assert_eq!(numbers(&String::from_utf8(screen.snapshot(None)).unwrap()), kept);
+    for wanted in [0, 50, 1000] {
+        let some = String::from_utf8(screen.snapshot(Some(wanted))).unwrap();
+        assert_eq!(numbers(&some), 23 + wanted, "23 lines of the screen");
+    }
+    screen.resize(24, 10);
+    screen.resize(24, 80);
+    let after = numbers(&String::from_utf8(screen.snapshot(None)).unwrap());
+    // Each line became two, of one byte more.
+    assert!(after > kept * 9 / 10, "{after} of {kept}");
+    screen.feed(b"\x1b[3J");
+    assert_eq!(numbers(&String::from_utf8(screen.snapshot(None)).unwrap()), 23, "cleared");
+}
+
+#[test]
+fn archived_lines_are_wrapped_for_the_new_size() {
+    let mut screen = archiving(2, 10, 1);
+    screen.feed(b"abcdefghijklmno\r\nsecond\r\nx        y\r\n\r\n\r\n\r\n\r\nlast");
+    screen.resize(2, 20);
+    let wide = String::from_utf8(screen.snapshot(None)).unwrap();
+    assert!(wide.contains("abcdefghijklmno\r\nsecond\r\nx        y\r\n"), "{wide:?}");
+    screen.resize(2, 4);
+    screen.resize(2, 10);
+    let narrow = String::from_utf8(screen.snapshot(None)).unwrap();
+    assert!(narrow.contains("abcdefghijklmno\r\nsecond\r\nx        y\r\n"), "{narrow:?}");
+}
+
+#[test]
 fn wrapped_lines_flow_anew_after_a_snapshot() {
     let mut screen = after("abcdefghijklmno");
     let mut drawn = drawn(&mut screen);
@@ -88,6 +130,6 @@ fn an_idle_screen_costs_little() {
         screen.feed(format!("\x1b[32mline {line}\x1b[0m\r\n$ ").as_bytes());
     }
     screen.sleep();
-    let held = screen.asleep.drawing.len() + screen.tokenizer.held().len() + size_of::<Screen>();
+    let held = screen.asleep.drawing.text.len() + screen.tokenizer.held().len() + size_of::<Screen>();
     assert!(held < 4096, "{held} bytes");
 }

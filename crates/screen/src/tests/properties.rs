@@ -49,6 +49,19 @@ proptest! {
     }
 
     #[test]
+    fn scrollback_that_is_kept_as_text_is_drawn_as_if_it_were_cells(
+        rows in 1..8_u16, cols in 2..20_u16, lines in 0..4_usize, before in acts(60), after in acts(40),
+    ) {
+        let mut screen = archiving(rows, cols, lines);
+        play(&mut screen, &before);
+        let mut drawn = drawn(&mut screen);
+        prop_assert_eq!(difference(&mut screen, &mut drawn), None);
+        play(&mut screen, &after);
+        play(&mut drawn, &after);
+        prop_assert_eq!(difference(&mut screen, &mut drawn), None);
+    }
+
+    #[test]
     fn where_the_bytes_are_cut_makes_no_difference(acts in acts(30), cuts in prop::collection::vec(1..9_usize, 1..20)) {
         let bytes: Vec<u8> = acts.iter().flat_map(|act| match act {
             // The character to repeat is not restored where the cursor is about to wrap after another one.

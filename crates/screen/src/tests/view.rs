@@ -57,6 +57,13 @@ pub(super) fn view(screen: &mut Screen) -> String {
     let _ = writeln!(out, "{:?} {:?} {:?}", model.title, model.titles, model.tabs);
     let colours: Vec<_> = (0..259).filter_map(|at| Some((at, model.term.colors()[at]?))).collect();
     let _ = writeln!(out, "{colours:?}");
+    let archived = model.archive.draw(usize::MAX);
+    // The id of a link without one is a new number each time.
+    let parts = archived.split("\x1b]8;id=").enumerate();
+    let archived: Vec<_> = parts
+        .map(|(at, part)| if at == 0 { part } else { part.split_once(';').map_or("", |(_, rest)| rest) })
+        .collect();
+    let _ = writeln!(out, "{archived:?}");
     grid(&mut out, model.term.grid());
     if model.is_alt() {
         model.with_primary(|primary| grid(&mut out, primary));

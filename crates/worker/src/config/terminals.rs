@@ -12,7 +12,7 @@ use super::or_never;
 pub struct TerminalConfig {
     /// The idle time after which a terminal without viewers and input is ended; `None`: never.
     pub idle_timeout: Option<Duration>,
-    /// The memory for the scrollback of one terminal.
+    /// The scrollback of one terminal, in bytes of text with its colours.
     pub buffer_bytes: usize,
     /// Terminals that a session may have open, by its programs and by callers together.
     pub of_session: u32,

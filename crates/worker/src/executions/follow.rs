@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use self::batch::Batch;
+use crate::terminals::redact::Redactor;
 
 /// The response of `Run` and `Follow`.
 pub(crate) type FollowStream = Pin<Box<dyn Stream<Item = Result<v1::FollowResponse, Status>> + Send>>;
@@ -34,10 +35,15 @@ struct Follower {
     /// Whether output was sent. The first output is not held back, so that it appears at once.
     has_output: bool,
     ended: bool,
+    redactor: Option<Redactor>,
 }
 
-/// Follows a log with these options.
-pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<FollowStream, Fault> {
+/// Follows a log with these options. What the redactor hides is not sent.
+pub(crate) fn follow(
+    log: &Arc<Log>,
+    options: &v1::FollowOptions,
+    redactor: Option<Redactor>,
+) -> Result<FollowStream, Fault> {
     let mut streams = Streams::NONE;
     for stream in &options.streams {
         streams = streams.and(headwater_contract::stream(*stream)?);
@@ -65,6 +71,7 @@ pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Foll
         batch_bytes: options.batch_bytes as usize,
         has_output: false,
         ended: false,
+        redactor,
     };
     Ok(Box::pin(futures_util::stream::unfold(follower, |mut follower| async move {
         let batch = follower.next_batch().await.transpose()?;
@@ -134,7 +141,12 @@ impl Follower {
         self.until == v1::Until::Exited && self.reader.is_past_verdict()
     }
 
-    fn add(&mut self, batch: &mut Batch, event: Event) {
+    fn add(&mut self, batch: &mut Batch, mut event: Event) {
+        if let (Some(redactor), EventKind::Output { offset, bytes, .. }) =
+            (&mut self.redactor, &mut event.kind)
+        {
+            *bytes = redactor.redact(*offset, std::mem::take(bytes));
+        }
         self.has_output |= matches!(event.kind, EventKind::Output { .. });
         self.ended = match event.kind {
             EventKind::Closed => true,
@@ -170,7 +182,7 @@ mod tests {
     async fn seqs(log: &Arc<Log>, after_seq: u64, until: v1::Until) -> Vec<Result<u64, tonic::Code>> {
         let options = v1::FollowOptions { after_seq, until: until.into(), ..v1::FollowOptions::default() };
         let mut all = Vec::new();
-        let mut responses = follow(log, &options).unwrap();
+        let mut responses = follow(log, &options, None).unwrap();
         while let Some(response) = responses.next().await {
             match response {
                 Ok(batch) => all.extend(batch.events.iter().map(|event| Ok(event.seq))),
@@ -189,7 +201,7 @@ mod tests {
         writer.started(1, 1).unwrap();
         let hour = 3_600_000;
         let options = v1::FollowOptions { batch_ms: hour, batch_bytes: 10, ..v1::FollowOptions::default() };
-        let mut responses = follow(&log, &options).unwrap();
+        let mut responses = follow(&log, &options, None).unwrap();
         let first = responses.next().await.unwrap().unwrap();
         assert_eq!(first.events[0].seq, 1, "`started` is sent at once");
         writer.append(headwater_protocol::Stream::Stdout, b"first").unwrap();
@@ -217,7 +229,7 @@ mod tests {
         for until in [v1::Until::Closed, v1::Until::Exited] {
             let options =
                 v1::FollowOptions { after_seq: 4, until: until.into(), ..v1::FollowOptions::default() };
-            let fault = follow(&log, &options).err().unwrap();
+            let fault = follow(&log, &options, None).err().unwrap();
             assert_eq!(fault.kind, FaultKind::PastEnd);
             assert!(fault.message.contains("`3`"), "{}", fault.message);
         }

@@ -10,6 +10,8 @@ use tonic::Status;
 
 use headwater_log::{Log, LogError};
 
+use crate::terminals::redact::Redactor;
+
 /// The response of `Read`.
 pub(crate) type ReadStream = BoxStream<'static, Result<v1::ReadResponse, Status>>;
 
@@ -25,13 +27,25 @@ pub(crate) fn kept(log: &Log, request: &v1::KeptRequest) -> Result<v1::KeptRespo
     })
 }
 
-/// The requested bytes, read as fast as the caller takes them.
-pub(crate) fn read(log: &Arc<Log>, request: &v1::ReadRequest) -> Result<ReadStream, Fault> {
+/// The requested bytes, read as fast as the caller takes them. What the redactor hides is not sent.
+pub(crate) fn read(
+    log: &Arc<Log>,
+    request: &v1::ReadRequest,
+    redactor: Option<Redactor>,
+) -> Result<ReadStream, Fault> {
     let bytes = log.bytes(stream(request.stream)?, request.from_byte, request.to_byte);
-    let chunks = unfold(Some(bytes), async |bytes| {
-        let mut bytes = bytes?;
+    let chunks = unfold(Some((bytes, request.from_byte, redactor)), async |state| {
+        let (mut bytes, at, mut redactor) = state?;
         match bytes.read_next() {
-            Ok(data) => Some((Ok(v1::ReadResponse { data: data? }), Some(bytes))),
+            Ok(data) => {
+                let data = data?;
+                let next = at + data.len() as u64;
+                let data = match &mut redactor {
+                    Some(redactor) => redactor.redact(at, data),
+                    None => data,
+                };
+                Some((Ok(v1::ReadResponse { data }), Some((bytes, next, redactor))))
+            }
             Err(error) => Some((Err(Status::from(fault(&error))), None)),
         }
     });

@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::executions::execution::Execution;
 use crate::terminals::live::Shown;
 use crate::terminals::sizes::{self, Change};
-use crate::terminals::{marks, rebuild};
+use crate::terminals::{marks, rebuild, redact};
 
 /// How long a snapshot waits until the whole log was applied to the screen.
 const MAX_CATCH_UP: Duration = Duration::from_secs(2);
@@ -37,9 +37,16 @@ impl TerminalsService {
         Ok(execution)
     }
 
-    async fn shown(&self, execution: &Arc<Execution>, scrollback: Option<usize>) -> Result<Shown, Fault> {
+    async fn shown(
+        &self,
+        execution: &Arc<Execution>,
+        scrollback: Option<usize>,
+        for_list: bool,
+    ) -> Result<Shown, Fault> {
         if let Some(live) = execution.screen() {
-            live.touch();
+            if !for_list {
+                live.touch();
+            }
             live.wait_for(execution.head().last_seq.0, MAX_CATCH_UP).await;
             return Ok(live.show(scrollback));
         }
@@ -62,8 +69,9 @@ impl Contract for TerminalsService {
         let request = request.into_inner();
         let execution = self.execution(&request.execution_id)?;
         let lines = request.scrollback_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
-        let Shown { seq, rows, cols, data, title } = self.shown(&execution, lines).await?;
-        let data = data.into();
+        let Shown { seq, rows, cols, data, title } = self.shown(&execution, lines, request.for_list).await?;
+        let secret = self.engine.terminals.secret(execution.id());
+        let data = redact::redact_screen(&secret, data).into();
         Ok(Response::new(v1::SnapshotResponse { seq, rows: rows.into(), cols: cols.into(), data, title }))
     }
 
@@ -91,6 +99,11 @@ impl Contract for TerminalsService {
         let request = request.into_inner();
         let execution = self.execution(&request.execution_id)?;
         let secret = self.engine.terminals.secret(execution.id());
-        Ok(Response::new(marks::follow(&execution, &secret, request.after_seq)?))
+        let mut waits_since = None;
+        if let Some(live) = execution.screen().filter(|_| request.with_prompt) {
+            live.wait_for(request.after_seq, MAX_CATCH_UP).await;
+            waits_since = live.prompt().filter(|prompt| *prompt <= request.after_seq);
+        }
+        Ok(Response::new(marks::follow(&execution, &secret, request.after_seq, waits_since)?))
     }
 }

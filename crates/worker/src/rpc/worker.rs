@@ -202,7 +202,8 @@ impl Worker for WorkerService {
         let follow = follow.unwrap_or_default();
         let accepted = self.begin(start, expects(follow.lossless)).await?;
         let log = accepted.execution.log()?;
-        Ok(Response::new(follow::follow(&log, &follow)?))
+        let redactor = self.engine.terminals.redactor(&accepted.execution, &log);
+        Ok(Response::new(follow::follow(&log, &follow, redactor)?))
     }
 
     async fn get_execution(&self, request: Request<v1::GetExecutionRequest>) -> Answer<v1::Execution> {
@@ -240,8 +241,10 @@ impl Worker for WorkerService {
 
     async fn follow(&self, request: Request<v1::FollowRequest>) -> Answer<FollowStream> {
         let request = request.into_inner();
-        let log = self.execution(&request.execution_id)?.log()?;
-        Ok(Response::new(follow::follow(&log, &request.options.unwrap_or_default())?))
+        let execution = self.execution(&request.execution_id)?;
+        let log = execution.log()?;
+        let redactor = self.engine.terminals.redactor(&execution, &log);
+        Ok(Response::new(follow::follow(&log, &request.options.unwrap_or_default(), redactor)?))
     }
 
     async fn kept(&self, request: Request<v1::KeptRequest>) -> Answer<v1::KeptResponse> {
@@ -254,8 +257,10 @@ impl Worker for WorkerService {
 
     async fn read(&self, request: Request<v1::ReadRequest>) -> Answer<output::ReadStream> {
         let request = request.into_inner();
-        let log = self.execution(&request.execution_id)?.log()?;
-        Ok(Response::new(output::read(&log, &request)?))
+        let execution = self.execution(&request.execution_id)?;
+        let log = execution.log()?;
+        let redactor = self.engine.terminals.redactor(&execution, &log);
+        Ok(Response::new(output::read(&log, &request, redactor)?))
     }
 
     type WriteStdinStream =

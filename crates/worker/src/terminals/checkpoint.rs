@@ -20,13 +20,17 @@ pub(crate) struct Checkpoint {
     pub(crate) sizes: u64,
     pub(crate) rows: u16,
     pub(crate) cols: u16,
+    /// The record with the prompt at which the shell waits for a command.
+    pub(crate) prompt: Option<u64>,
     pub(crate) snapshot: Vec<u8>,
 }
 
 impl Checkpoint {
     /// Writes the checkpoint and replaces the last one atomically.
     pub(crate) fn write(&self, dir: &Path) -> io::Result<()> {
-        let head = format!("1 {} {} {} {}\n", self.seq, self.sizes, self.rows, self.cols);
+        // Earlier versions ignore the last number; 0 is not the number of a record with output.
+        let prompt = self.prompt.unwrap_or(0);
+        let head = format!("1 {} {} {} {} {prompt}\n", self.seq, self.sizes, self.rows, self.cols);
         let crc = crc32fast::hash(&self.snapshot);
         let bytes = [head.as_bytes(), &crc.to_le_bytes(), &self.snapshot].concat();
         fs::write(dir.join(NEW_CHECKPOINT_NAME), bytes)?;
@@ -47,6 +51,7 @@ impl Checkpoint {
             sizes: words.next()?.parse().ok()?,
             rows: words.next()?.parse().ok()?,
             cols: words.next()?.parse().ok()?,
+            prompt: words.next().and_then(|prompt| prompt.parse().ok()).filter(|prompt| *prompt > 0),
             snapshot: snapshot.to_vec(),
         };
         (u32::from_le_bytes(*crc) == crc32fast::hash(snapshot)).then_some(checkpoint)
@@ -76,9 +81,12 @@ mod tests {
     fn a_checkpoint_is_read_as_it_was_written_and_a_torn_one_not_at_all() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(Checkpoint::read(dir.path()), None);
-        let written = Checkpoint { seq: 7, sizes: 2, rows: 24, cols: 80, snapshot: b"\x1bc\nx".to_vec() };
-        written.write(dir.path()).unwrap();
-        assert_eq!(Checkpoint::read(dir.path()), Some(written));
+        let snapshot = b"\x1bc\nx".to_vec();
+        let without = Checkpoint { seq: 7, sizes: 2, rows: 24, cols: 80, prompt: None, snapshot };
+        for written in [Checkpoint { prompt: Some(6), ..without.clone() }, without] {
+            written.write(dir.path()).unwrap();
+            assert_eq!(Checkpoint::read(dir.path()), Some(written));
+        }
         let whole = fs::read(dir.path().join(CHECKPOINT_NAME)).unwrap();
         for end in 0..whole.len() {
             fs::write(dir.path().join(CHECKPOINT_NAME), &whole[..end]).unwrap();

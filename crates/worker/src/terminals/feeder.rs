@@ -204,7 +204,7 @@ impl Feeder {
 pub(crate) fn begin(engine: &Arc<Engine>, session: &Arc<Session>, execution: &Arc<Execution>) {
     let hub: &Hub = &engine.terminals;
     let record = execution.record();
-    if !record.spec.metadata.contains_key(super::TERMINAL) || record.spec.tty.is_none() {
+    if !super::is_terminal(&record.spec) {
         return;
     }
     let Ok(log) = execution.log() else { return };

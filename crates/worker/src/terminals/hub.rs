@@ -3,17 +3,21 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
 
+use headwater_log::Log;
 use headwater_protocol::{ExecutionId, StartSpec};
 use tokio::sync::Semaphore;
 
+use super::redact::Redactor;
 use super::shell;
 use crate::config::TerminalConfig;
+use crate::executions::execution::Execution;
 use crate::executions::program::Program;
 use crate::layout::Folder;
 
 /// The key of the execution's metadata that makes it a terminal; its value is the terminal's name.
-pub(crate) const TERMINAL: &str = "headwater.terminal";
+const TERMINAL: &str = "headwater.terminal";
 
 const KEY: &str = "terminals.key";
 
@@ -43,14 +47,23 @@ impl Hub {
         hash.to_hex().chars().take(32).collect()
     }
 
+    /// Hides the secret in this execution's output, if it is a terminal.
+    pub(crate) fn redactor(&self, execution: &Execution, log: &Arc<Log>) -> Option<Redactor> {
+        is_terminal(&execution.record().spec).then(|| Redactor::new(&self.secret(execution.id()), log))
+    }
+
     /// Lets a login shell on a terminal mark its prompts and commands.
     pub(crate) fn shell(&self, program: Program, spec: &StartSpec, id: ExecutionId) -> Program {
-        if spec.metadata.contains_key(TERMINAL) && spec.tty.is_some() && shell::is_login_shell(&program.argv)
-        {
+        if is_terminal(spec) && shell::is_login_shell(&program.argv) {
             return shell::integrated(&self.secret(id), id);
         }
         program
     }
+}
+
+/// Whether an execution is a terminal that people share.
+pub(crate) fn is_terminal(spec: &StartSpec) -> bool {
+    spec.metadata.contains_key(TERMINAL) && spec.tty.is_some()
 }
 
 fn random() -> [u8; 32] {

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use headwater_log::Log;
 use headwater_protocol::TtySize;
-use headwater_screen::{Fed, Screen};
+use headwater_screen::{Fed, Mark, Screen};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::checkpoint::Checkpoint;
+use super::rebuild::Beginning;
 use super::sizes::{self, Change};
 
 /// An emulator that follows a log.
@@ -33,6 +34,8 @@ struct State {
     ahead: VecDeque<Change>,
     /// The number of sizes that were applied.
     sizes: u64,
+    /// The record with the prompt at which the shell waits for a command.
+    prompt: Option<u64>,
 }
 
 /// A viewer of a terminal, until this is dropped.
@@ -50,10 +53,11 @@ pub(crate) struct Shown {
 }
 
 impl Live {
-    pub(crate) fn new(dir: &Path, screen: Screen, fed: u64, sizes: u64, ahead: Vec<Change>) -> Arc<Self> {
+    pub(crate) fn new(dir: &Path, begin: Beginning) -> Arc<Self> {
+        let Beginning { screen, seq: fed, sizes, prompt, ahead } = begin;
         Arc::new(Self {
             dir: dir.to_owned(),
-            state: Mutex::new(State { screen, ahead: ahead.into(), sizes }),
+            state: Mutex::new(State { screen, ahead: ahead.into(), sizes, prompt }),
             fed: watch::Sender::new(fed),
             viewers: AtomicUsize::new(0),
             used_at: Mutex::new(Instant::now()),
@@ -81,6 +85,13 @@ impl Live {
         let mut state = self.state();
         state.apply_sizes(seq.saturating_sub(1));
         let fed = if bytes.is_empty() { Fed::default() } else { state.screen.feed(bytes) };
+        for mark in &fed.marks {
+            match mark {
+                Mark::Prompt => state.prompt = Some(seq),
+                Mark::Command(_) | Mark::Ended(_) => state.prompt = None,
+                Mark::Directory(_) => {}
+            }
+        }
         // Under the lock: a size applies after the records before it.
         self.fed.send_replace(seq);
         fed
@@ -114,7 +125,12 @@ impl Live {
         let seq = self.fed();
         let (rows, cols) = state.screen.size();
         let snapshot = state.screen.snapshot(None);
-        Checkpoint { seq, sizes: state.sizes, rows, cols, snapshot }
+        Checkpoint { seq, sizes: state.sizes, rows, cols, prompt: state.prompt, snapshot }
+    }
+
+    /// The record with the prompt at which the shell waits for a command.
+    pub(crate) fn prompt(&self) -> Option<u64> {
+        self.state().prompt
     }
 
     /// Releases memory until the next record.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use futures_util::stream::{BoxStream, StreamExt, unfold};
+use futures_util::stream::{BoxStream, StreamExt, iter, unfold};
 use headwater_contract::{Fault, FaultKind, v1};
 use headwater_log::{LogError, Reader, ReaderOptions, Streams};
 use headwater_protocol::{EventKind, Seq};
@@ -28,8 +28,13 @@ struct Follower {
     ended: bool,
 }
 
-/// The marks after this record, and later ones.
-pub(crate) fn follow(execution: &Arc<Execution>, secret: &str, after: u64) -> Result<Marks, Fault> {
+/// The marks after this record, and later ones; before them the prompt at `waits_since`, an earlier record.
+pub(crate) fn follow(
+    execution: &Arc<Execution>,
+    secret: &str,
+    after: u64,
+    waits_since: Option<u64>,
+) -> Result<Marks, Fault> {
     let log = execution.log()?;
     // One record at a time: a mark is reported with its record.
     let options = ReaderOptions { max_bytes: 1, tail: None, streams: Streams::ALL };
@@ -45,7 +50,9 @@ pub(crate) fn follow(execution: &Arc<Execution>, secret: &str, after: u64) -> Re
         follower.ended |= found.is_err();
         Some((found.map_err(|error| Status::from(fault(&error))), follower))
     });
-    Ok(marks.boxed())
+    let prompt =
+        waits_since.map(|seq| v1::FollowMarksResponse { marks: vec![to_proto(Seq(seq), Mark::Prompt)] });
+    Ok(iter(prompt.map(Ok)).chain(marks).boxed())
 }
 
 fn fault(error: &LogError) -> Fault {

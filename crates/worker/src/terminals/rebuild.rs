@@ -16,11 +16,19 @@ use crate::executions::execution::Execution;
 const MAX_REPLAY_BYTES: u64 = 8 << 20;
 
 /// The beginning of a screen: a checkpoint, and what follows.
-struct Beginning {
-    screen: Screen,
-    seq: u64,
-    sizes: u64,
-    ahead: Vec<Change>,
+pub(crate) struct Beginning {
+    pub(super) screen: Screen,
+    pub(super) seq: u64,
+    pub(super) sizes: u64,
+    /// The record with the prompt at which the shell waits for a command.
+    pub(super) prompt: Option<u64>,
+    pub(super) ahead: Vec<Change>,
+}
+
+/// The scrollback, which is also bounded by the log: its kept end must be enough to draw the scrollback again.
+fn buffer_bytes(hub: &Hub, execution: &Execution) -> usize {
+    let of_log = usize::try_from(execution.record().output_bytes / 4).unwrap_or(usize::MAX);
+    hub.config.buffer_bytes.min(of_log)
 }
 
 fn begin(hub: &Hub, execution: &Execution) -> Beginning {
@@ -34,20 +42,20 @@ fn begin(hub: &Hub, execution: &Execution) -> Beginning {
     let mut screen = Screen::new(&Options {
         rows,
         cols,
-        buffer_bytes: hub.config.buffer_bytes,
+        buffer_bytes: buffer_bytes(hub, execution),
         secret: hub.secret(execution.id()),
     });
     if let Some(kept) = &kept {
         screen.feed(&kept.snapshot);
         screen.sleep();
     }
-    Beginning { screen, seq: kept.map_or(0, |kept| kept.seq), sizes, ahead }
+    let prompt = kept.as_ref().and_then(|kept| kept.prompt);
+    Beginning { screen, seq: kept.map_or(0, |kept| kept.seq), sizes, prompt, ahead }
 }
 
 /// The emulator of a running execution, at its last checkpoint.
 pub(crate) fn live(hub: &Hub, execution: &Execution) -> Arc<Live> {
-    let Beginning { screen, seq, sizes, ahead } = begin(hub, execution);
-    Live::new(execution.dir(), screen, seq, sizes, ahead)
+    Live::new(execution.dir(), begin(hub, execution))
 }
 
 /// An empty emulator, for a log that cannot be read again.
@@ -57,12 +65,13 @@ pub(crate) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
     let options = Options {
         rows: size.rows,
         cols: size.cols,
-        buffer_bytes: hub.config.buffer_bytes,
+        buffer_bytes: buffer_bytes(hub, execution),
         secret: hub.secret(execution.id()),
     };
     let sizes = u64::try_from(all.len()).unwrap_or(u64::MAX);
     let seq = execution.head().last_seq.0;
-    Live::new(execution.dir(), Screen::new(&options), seq, sizes, Vec::new())
+    let screen = Screen::new(&options);
+    Live::new(execution.dir(), Beginning { screen, seq, sizes, prompt: None, ahead: Vec::new() })
 }
 
 /// One record at a time: a size may be between any two.

@@ -1,14 +1,14 @@
 //! The JSON messages of a terminal, as used by IDE front ends.
 //!
 //! Client: `command` (a line and Enter), and the messages of all sockets ([`TextCommand`]).
-//! Server: `output`, `error`, `prompt`, `exit`, `resized`.
+//! Server: `output`, `error`, `prompt`, `exit`, `resized`, `execution_ended`.
 //!
 //! [`TextCommand`]: crate::streams::socket::frames::TextCommand
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use headwater_protocol::TtySize;
+use headwater_protocol::{ExecutionId, TtySize};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -100,12 +100,31 @@ fn typed(mut line: String) -> Bytes {
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ServerMessage<'a> {
-    /// Output of the terminal.
+    /// Output of the terminal, or of an execution that the editor started in the session.
     Output {
-        /// The output as text; bytes that are not UTF-8 are replaced.
+        /// The output as text; bytes that are not UTF-8 are replaced. Lines end with `\r\n`.
         content: &'a str,
-        /// The position to continue after.
+        /// The position in the terminal to continue after.
         seq: u64,
+        /// The execution; absent for output of the terminal.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        execution_id: Option<ExecutionId>,
+        /// The position in the execution, as in its events.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        execution_seq: Option<u64>,
+        /// `stdout` or `stderr` of the execution.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stream: Option<&'static str>,
+    },
+    /// An execution that the editor started in the session has ended. Output of its children may follow.
+    ExecutionEnded {
+        /// The execution.
+        execution_id: ExecutionId,
+        /// The exit code, or 128 plus the signal; -1 if there is neither.
+        code: i32,
+        /// Why it ended, unless the program exited by itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<&'a str>,
     },
     /// A request of the viewer failed.
     Error {
@@ -133,6 +152,11 @@ pub(crate) enum ServerMessage<'a> {
 }
 
 impl ServerMessage<'_> {
+    /// Output of the terminal.
+    pub(crate) const fn output(content: &str, seq: u64) -> ServerMessage<'_> {
+        ServerMessage::Output { content, seq, execution_id: None, execution_seq: None, stream: None }
+    }
+
     pub(crate) fn json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
@@ -189,10 +213,24 @@ mod tests {
 
     #[test]
     fn the_server_speaks_as_front_ends_expect() {
+        let id = ExecutionId::random();
         for (message, expected) in [
+            (ServerMessage::output("a\u{1b}", 3), json!({"type": "output", "content": "a\u{1b}", "seq": 3})),
             (
-                ServerMessage::Output { content: "a\u{1b}", seq: 3 },
-                json!({"type": "output", "content": "a\u{1b}", "seq": 3}),
+                ServerMessage::Output {
+                    content: "a",
+                    seq: 3,
+                    execution_id: Some(id),
+                    execution_seq: Some(2),
+                    stream: Some("stdout"),
+                },
+                json!({"type": "output", "content": "a", "seq": 3, "execution_id": id.to_string(),
+                    "execution_seq": 2, "stream": "stdout"}),
+            ),
+            (
+                ServerMessage::ExecutionEnded { execution_id: id, code: 137, message: Some("it was killed") },
+                json!({"type": "execution_ended", "execution_id": id.to_string(), "code": 137,
+                    "message": "it was killed"}),
             ),
             (ServerMessage::Prompt, json!({"type": "prompt"})),
             (ServerMessage::Exit { code: 3 }, json!({"type": "exit", "code": 3})),

@@ -95,7 +95,7 @@ struct TerminalSnapshotBody {
     base64: Option<String>,
 }
 
-/// Lists the terminals of a session.
+/// Lists the terminals of a session. Does not count as use of them.
 #[utoipa::path(get, path = "/v1/sessions/{id}/terminals", operation_id = "listTerminals", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name")),
     responses((status = 200, body = TerminalsBody), Common, NotFound, Conflict))]
@@ -138,6 +138,10 @@ async fn create(
     let name = request.name.unwrap_or_else(|| MAIN.to_owned());
     let terminal = TerminalSpec { name, size, command: request.command };
     let opened = gateway.open_terminal(&who, session, terminal).await?;
+    if !opened.is_new {
+        // To open it again is to use it: it must not end as idle at this moment. If it fails, it has ended.
+        let _ = gateway.worker.snapshot(opened.execution.id, Some(0)).await;
+    }
     let location = [(header::LOCATION, format!("/v1/executions/{}", opened.execution.id))];
     let status = if opened.is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, location, JsonBody(body(&gateway, opened.execution).await?)))
@@ -223,13 +227,7 @@ async fn body(gateway: &Gateway, execution: Execution) -> Result<TerminalBody, C
     })
 }
 
-/// The title of a running terminal, from its screen without the scrollback.
+/// The title of a running terminal.
 async fn title(gateway: &Gateway, id: ExecutionId) -> Option<String> {
-    gateway
-        .worker
-        .snapshot(id, Some(0))
-        .await
-        .ok()
-        .map(|screen| screen.title)
-        .filter(|title| !title.is_empty())
+    gateway.worker.terminal_title(id).await.ok().filter(|title| !title.is_empty())
 }

@@ -12,7 +12,7 @@ const RESET: &[u8] = b"\x1bc";
 
 /// A viewer that missed more than this gets the screen instead; a browser's emulator needs a twentieth of a
 /// second for it.
-const MAX_MISSED_BYTES: u64 = 256 << 10;
+pub(crate) const MAX_MISSED_BYTES: u64 = 256 << 10;
 
 /// How a terminal's log is followed: until its shell has ended. A viewer that falls behind meets a gap, which
 /// is replaced by the screen.

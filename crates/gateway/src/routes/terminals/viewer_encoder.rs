@@ -12,6 +12,7 @@ use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::editor_output::EditorOutput;
 use super::messages::ServerMessage;
 use super::screen::screen;
 use crate::bodies::exit_number;
@@ -19,11 +20,11 @@ use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
 use crate::streams::socket::notice::Notice;
-use crate::streams::socket::outgoing::{Encoder, Screen};
+use crate::streams::socket::outgoing::{Encoder, More, OtherEvent, Screen};
 use crate::streams::socket::shared::Shared;
 
 /// Small output in JSON waits this long for more: half a frame of a screen.
-const JSON_BATCH: Duration = Duration::from_millis(8);
+pub(crate) const JSON_BATCH: Duration = Duration::from_millis(8);
 /// Lines of scrollback sent with the screen to a viewer that fell behind; a viewer that reconnects gets all
 /// of it.
 const SCROLLBACK_LINES_BEHIND: u32 = 200;
@@ -43,6 +44,8 @@ pub(crate) struct ViewerEncoder {
     pub(crate) marks: Option<MarkFollower>,
     /// A mark that belongs to an event that was not sent yet.
     pub(crate) held: Option<Mark>,
+    /// The output of executions of the session, if this viewer gets it.
+    pub(crate) editor_output: Option<EditorOutput>,
 }
 
 impl Encoder for ViewerEncoder {
@@ -66,7 +69,7 @@ impl Encoder for ViewerEncoder {
         let json = match &event.kind {
             EventKind::Output { bytes, .. } => {
                 // JSON can only carry text; clients that need all bytes request binary frames.
-                ServerMessage::Output { content: &String::from_utf8_lossy(bytes), seq: event.seq.0 }.json()
+                ServerMessage::output(&String::from_utf8_lossy(bytes), event.seq.0).json()
             }
             EventKind::Exited(verdict) => ServerMessage::Exit { code: exit_number(verdict) }.json(),
             EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => return None,
@@ -94,26 +97,73 @@ impl Encoder for ViewerEncoder {
         Some(text(json))
     }
 
-    async fn more(&mut self, position: Seq) -> Notice {
-        while let (None, Some(marks)) = (&self.held, &mut self.marks) {
-            match marks.next().await {
-                Ok(Some(mark)) => self.held = Some(mark),
-                Ok(None) => self.marks = None,
-                Err(error) => {
-                    tracing::debug!(%error, id = %self.id, "the terminal's marks can no longer be followed");
-                    self.marks = None;
-                }
-            }
+    fn other(&self, other: &OtherEvent, position: Seq) -> Option<Message> {
+        if self.shared.is_binary() {
+            return None; // it switched to binary frames since
         }
-        match self.held.take_if(|mark| mark.seq <= position) {
-            Some(mark) => Notice::Mark(mark),
-            None => pending().await,
+        let json = match &other.event.kind {
+            EventKind::Output { stream, bytes, .. } => ServerMessage::Output {
+                content: &String::from_utf8_lossy(bytes),
+                seq: position.0,
+                execution_id: Some(other.id),
+                execution_seq: Some(other.event.seq.0),
+                stream: Some(stream.name()),
+            }
+            .json(),
+            EventKind::Exited(verdict) => ServerMessage::ExecutionEnded {
+                execution_id: other.id,
+                code: exit_number(verdict),
+                message: verdict.message.as_deref(),
+            }
+            .json(),
+            EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => return None,
+        };
+        Some(text(json))
+    }
+
+    async fn more(&mut self, position: Seq, output: bool) -> More {
+        if self.shared.is_binary() {
+            self.editor_output = None;
+        }
+        let Self { id, marks, held, editor_output, .. } = self;
+        let editor_output = async {
+            match editor_output {
+                Some(editor_output) => editor_output.next().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            mark = next_mark(*id, marks, held, position) => More::Notice(Notice::Mark(mark)),
+            more = editor_output, if output => more,
         }
     }
 
     async fn instead_of_gap(&mut self, position: Seq) -> Result<Option<Screen>, ApiError> {
         let has_come_back = position == self.came_at;
         screen(&self.gateway, self.id, (!has_come_back).then_some(SCROLLBACK_LINES_BEHIND)).await
+    }
+}
+
+/// The next mark of the shell that belongs to an event that was sent. Cancel-safe.
+async fn next_mark(
+    id: ExecutionId,
+    marks: &mut Option<MarkFollower>,
+    held: &mut Option<Mark>,
+    position: Seq,
+) -> Mark {
+    while let (None, Some(follower)) = (&held, &mut *marks) {
+        match follower.next().await {
+            Ok(Some(mark)) => *held = Some(mark),
+            Ok(None) => *marks = None,
+            Err(error) => {
+                tracing::debug!(%error, %id, "the terminal's marks can no longer be followed");
+                *marks = None;
+            }
+        }
+    }
+    match held.take_if(|mark| mark.seq <= position) {
+        Some(mark) => mark,
+        None => pending().await,
     }
 }
 

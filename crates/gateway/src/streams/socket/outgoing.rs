@@ -33,6 +33,22 @@ const SMALL_BYTES: usize = 4 << 10;
 /// Replaces missing bytes: a screen, and a follower that continues after it.
 pub(crate) type Screen = (Snapshot, Follower);
 
+/// An event of another execution than the one that the socket follows.
+#[derive(Debug)]
+pub(crate) struct OtherEvent {
+    pub(crate) id: ExecutionId,
+    pub(crate) event: Event,
+    /// The execution's last event that was sent completely.
+    pub(crate) before: Seq,
+}
+
+/// What an encoder adds to the events of the log.
+#[derive(Debug)]
+pub(crate) enum More {
+    Notice(Notice),
+    Other(Box<OtherEvent>),
+}
+
 /// Encodes events and notices for a client.
 pub(crate) trait Encoder: Send {
     /// Whether output is sent as text, and therefore cut only between characters.
@@ -50,9 +66,17 @@ pub(crate) trait Encoder: Send {
     /// A notice as a message, if this client receives such notices.
     fn notice(&self, notice: &Notice) -> Option<Message>;
 
-    /// Another notice, now that everything up to `position` was sent. Cancel-safe.
-    fn more(&mut self, position: Seq) -> impl Future<Output = Notice> + Send {
-        let _ = position;
+    /// An event of another execution as a message, if this client receives such events. `position`: the last
+    /// event of the log that was sent.
+    fn other(&self, other: &OtherEvent, position: Seq) -> Option<Message> {
+        let _ = (other, position);
+        None
+    }
+
+    /// Another notice, now that everything up to `position` was sent, or with `output` an event of another
+    /// execution. Cancel-safe.
+    fn more(&mut self, position: Seq, output: bool) -> impl Future<Output = More> + Send {
+        let _ = (position, output);
         pending()
     }
 
@@ -84,6 +108,7 @@ pub(crate) enum Ending {
 pub(crate) enum Due {
     Event(Event),
     Notice(Notice),
+    Other(Box<OtherEvent>),
 }
 
 impl Due {
@@ -112,6 +137,8 @@ pub(crate) struct Outgoing<D> {
     pub(crate) due: VecDeque<Due>,
     /// Small output waits until this time for more.
     pub(crate) paced_until: Instant,
+    /// Whether an event of another execution is sent next, if there is one: a flood of one delays no other.
+    pub(crate) is_others_turn: bool,
 }
 
 /// Why the next item is not sent now.
@@ -129,7 +156,7 @@ enum Turn {
     /// Check everything again.
     Again,
     Event(Result<Option<Event>, ApiError>),
-    Notice(Notice),
+    More(More),
     Ping,
     Stop,
 }
@@ -169,7 +196,8 @@ impl<D: Encoder> Outgoing<D> {
                     self.sink.send(Message::Ping(Bytes::new())).await?;
                     ping_at = Instant::now() + self.heartbeat;
                 }
-                Turn::Notice(notice) => self.send_notice(&notice).await?,
+                Turn::More(More::Notice(notice)) => self.send_notice(&notice).await?,
+                Turn::More(More::Other(other)) => self.due.push_back(Due::Other(other)),
                 Turn::Event(Ok(Some(event))) => {
                     if let Err(error) = self.take_up(event).await {
                         return Ok(Ending::Failed(error));
@@ -203,8 +231,16 @@ impl<D: Encoder> Outgoing<D> {
         if Instant::now() >= ping_at {
             return Ok(Turn::Ping);
         }
-        if !no_event && let Some(event) = self.follower.next().now_or_never() {
-            return Ok(Turn::Event(event.map_err(ApiError::from)));
+        if !no_event {
+            if std::mem::take(&mut self.is_others_turn)
+                && let Some(more) = self.encoder.more(self.position, true).now_or_never()
+            {
+                return Ok(Turn::More(more));
+            }
+            if let Some(event) = self.follower.next().now_or_never() {
+                self.is_others_turn = true;
+                return Ok(Turn::Event(event.map_err(ApiError::from)));
+            }
         }
         self.sink.flush().await?;
         let wake = async {
@@ -218,7 +254,7 @@ impl<D: Encoder> Outgoing<D> {
             () = gateway.background.stopping.cancelled() => Turn::Stop,
             () = self.shared.changed() => Turn::Again,
             event = self.follower.next(), if !no_event => Turn::Event(event.map_err(ApiError::from)),
-            notice = self.encoder.more(self.position) => Turn::Notice(notice),
+            more = self.encoder.more(self.position, !no_event) => Turn::More(more),
             () = wake => Turn::Again,
             () = sleep_until(ping_at) => Turn::Ping,
         })
@@ -241,7 +277,7 @@ impl<D: Encoder> Outgoing<D> {
 
     /// Continues with a screen, in place of everything that was to be sent before it.
     fn jump(&mut self, (snapshot, follower): Screen) {
-        self.due.retain(|due| matches!(due, Due::Notice(_)));
+        self.due.retain(|due| !matches!(due, Due::Event(_)));
         self.views = EventViews::default();
         self.skip = 0;
         self.follower = follower;
@@ -301,34 +337,55 @@ impl<D: Encoder> Outgoing<D> {
             return Ok(Holdup::Pace);
         }
         while let Some(due) = self.due.pop_front() {
-            let event = match due {
+            let rest = match due {
                 Due::Notice(notice) => {
                     self.send_notice(&notice).await?;
-                    continue;
+                    None
                 }
-                Due::Event(event) => event,
+                Due::Event(event) => {
+                    let (part, rest) = self.within_credit(event, self.position);
+                    if let Some(part) = part {
+                        self.send(&part).await?;
+                    }
+                    rest.map(Due::Event)
+                }
+                Due::Other(other) => self.send_other(*other).await?.map(Due::Other),
             };
-            let EventKind::Output { bytes, .. } = &event.kind else {
-                self.send(&event).await?;
-                continue;
-            };
-            let length = bytes.len();
-            let granted = self.shared.take(length);
-            let may = if self.encoder.is_text() { whole_characters(bytes, granted) } else { granted };
-            self.shared.give_back(granted - may);
-            self.open.sent(may);
-            if may == length {
-                self.send(&event).await?;
-                continue;
+            if let Some(rest) = rest {
+                self.due.push_front(rest);
+                return Ok(Holdup::Credit);
             }
-            let (part, rest) = divide(event, may, self.position);
-            if let Some(part) = part {
-                self.send(&part).await?;
-            }
-            self.due.push_front(Due::Event(rest));
-            return Ok(Holdup::Credit);
         }
         Ok(Holdup::None)
+    }
+
+    /// The part of an event that the credit allows, and the rest, if any. The last event before it is `before`.
+    fn within_credit(&self, event: Event, before: Seq) -> (Option<Event>, Option<Event>) {
+        let EventKind::Output { bytes, .. } = &event.kind else {
+            return (Some(event), None);
+        };
+        let length = bytes.len();
+        let granted = self.shared.take(length);
+        let may = if self.encoder.is_text() { whole_characters(bytes, granted) } else { granted };
+        self.shared.give_back(granted - may);
+        self.open.sent(may);
+        if may == length {
+            return (Some(event), None);
+        }
+        let (part, rest) = divide(event, may, before);
+        (part, Some(rest))
+    }
+
+    /// Sends an event of another execution, as far as the credit allows; returns the rest.
+    async fn send_other(&mut self, other: OtherEvent) -> Result<Option<Box<OtherEvent>>, axum::Error> {
+        let OtherEvent { id, event, before } = other;
+        let (part, rest) = self.within_credit(event, before);
+        if let Some(event) = part
+            && let Some(message) = self.encoder.other(&OtherEvent { id, event, before }, self.position)
+        {
+            self.sink.feed(message).await?;
+        }
+        Ok(rest.map(|event| Box::new(OtherEvent { id, event, before })))
     }
 
     async fn send(&mut self, event: &Event) -> Result<(), axum::Error> {
