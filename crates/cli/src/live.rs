@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use headwater_protocol::{ExecutionId, Verdict};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::engine::{Engine, Events, Typing};
 use crate::error::{CommandError, ErrorKind};
 use crate::input::{DetachKeys, Input};
 use crate::show::{Format, Gaps, Shown, show};
+use crate::system::{Resizes, Signals};
 use crate::{terminal, view};
 
 /// Chunks of keys that may wait for a program that does not read them, while the keys that detach still work.
@@ -59,11 +59,10 @@ pub enum End {
     ReaderGone,
 }
 
-/// SIGINT and SIGTERM.
+/// Ctrl+C, and requests to end this process.
 #[derive(Debug)]
 pub struct Interrupts {
-    interrupt: Signal,
-    terminate: Signal,
+    signals: Signals,
     /// How many have arrived.
     pub count: u32,
 }
@@ -71,25 +70,14 @@ pub struct Interrupts {
 impl Interrupts {
     /// From now on the signals are counted here instead of ending the process.
     pub fn listen() -> Result<Self, CommandError> {
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            count: 0,
-        })
+        Ok(Self { signals: Signals::listen()?, count: 0 })
     }
 
     /// Waits for the next signal and counts it.
     pub async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
+        self.signals.next().await;
         self.count += 1;
     }
-}
-
-fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
-    signal(kind).map_err(|error| CommandError::internal(format!("cannot handle signals: {error}")))
 }
 
 /// Follows until the program ends or the user detaches. Earlier interrupts count.
@@ -108,7 +96,7 @@ pub async fn follow(
             tokio::task::spawn_local(async move { engine.feed(id, input, typing).await.is_ok() });
         }
     }
-    let mut resized = listen(SignalKind::window_change())?;
+    let mut resized = Resizes::listen()?;
     let mut handled = 0;
     let mut shown = std::pin::pin!(show(events, session.format, session.gaps));
     loop {
@@ -123,7 +111,7 @@ pub async fn follow(
         tokio::select! {
             shown = &mut shown => return end(&session.engine, session.id, shown).await,
             () = interrupts.next() => {}
-            Some(()) = resized.recv(), if session.tty => resize(&session.engine, session.id),
+            () = resized.next(), if session.tty => resize(&session.engine, session.id),
             Some(()) = detached.recv() => return Ok(End::Detached),
         }
     }
