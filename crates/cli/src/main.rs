@@ -8,7 +8,7 @@
 //! terminals is in [`system`].
 
 // Arguments of commands that need Linux are parsed, and the worker's calls are compiled, without being used.
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, unused_imports))]
 
 mod args;
 mod commands;
