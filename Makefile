@@ -8,7 +8,7 @@ PROFILE ?= dev
 BINARY   = $$(ls -t target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater | head -n 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test test-v2 test-deploy openapi snapshots check bench fmt clean setup setup-bench
+.PHONY: help run demo build test test-v2 test-deploy portable openapi snapshots check bench fmt clean setup setup-bench
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min,
 
 test-deploy: setup ## test deploy/ with nginx, Caddy and Prometheus, and backups (5 min; not part of check)
 	@scripts/test-deploy.sh
+
+portable: setup ## check that the command line builds for Windows and macOS (not part of check)
+	@scripts/check-portable.sh
 
 openapi: setup ## update docs/openapi.json and the tables of docs/api.md after a change of the API
 	@UPDATE_OPENAPI=1 $(CARGO) test --quiet --workspace --lib the_committed_one

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the dependencies of the binary with deny.toml: licences, and crates with several versions.
+"""Compares the dependencies of the binary with deny.toml: licences, and crates with several versions. Checks that the
+command line of macOS and Windows needs no crate that works on Linux only.
 
 Needs only cargo and Python 3.11. Exits with 1 and a message for each problem if something is not allowed, or if an
 exception is no longer needed.
@@ -13,6 +14,20 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# Systems with only the command line of a server, and the crates that need Linux.
+ELSEWHERE = ["aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
+LINUX_ONLY = {
+    "headwater-gateway",
+    "headwater-limits",
+    "headwater-log",
+    "headwater-network",
+    "headwater-sandbox",
+    "headwater-store",
+    "headwater-worker",
+    "headwater-workspace",
+    "listenfd",
+    "sd-notify",
+}
 
 
 def cargo(*args: str) -> str:
@@ -52,14 +67,21 @@ def is_allowed(expression: str, allowed: set[str]) -> bool:
     return one_of()
 
 
-def doubled() -> dict[str, set[str]]:
-    """Names of crates of which the binary contains several versions."""
-    tree = cargo("tree", "--package", "headwater", "--edges", "normal", "--prefix", "none", "--format", "{p}")
+def crates(*args: str) -> dict[str, set[str]]:
+    """The versions of each crate in the binary."""
+    tree = cargo(
+        "tree", "--package", "headwater", "--edges", "normal", "--prefix", "none", "--format", "{p}", *args
+    )
     versions: dict[str, set[str]] = {}
     for line in tree.splitlines():
         name, version, *_ = line.split()
         versions.setdefault(name, set()).add(version)
-    return {name: found for name, found in versions.items() if len(found) > 1}
+    return versions
+
+
+def doubled() -> dict[str, set[str]]:
+    """Names of crates of which the binary contains several versions."""
+    return {name: found for name, found in crates().items() if len(found) > 1}
 
 
 def main() -> int:
@@ -78,6 +100,9 @@ def main() -> int:
         problems.append(f"{name} has several versions ({versions}): use one version, or explain it in deny.toml")
     for name in sorted(skipped - found.keys()):
         problems.append(f"{name} no longer has several versions: remove it from deny.toml")
+    for target in ELSEWHERE:
+        for name in sorted(LINUX_ONLY & crates("--target", target).keys()):
+            problems.append(f"{name} needs Linux, but headwater for {target} depends on it")
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:

@@ -23,7 +23,7 @@ pub use self::account::{
 pub use self::executions::{AttachArgs, ForgetArgs, KillArgs, LogsArgs, PruneArgs, PsArgs};
 pub use self::limits::{LimitArgs, millis};
 pub use self::run::{ExecArgs, ProgramArgs, RunArgs, StdinArg, Variable};
-pub use self::serve::{ConfigArgs, RoleArg, ServeArgs, ShowConfigArgs, TokenAction, TokenArgs};
+pub use self::serve::{ConfigArgs, LogFormatArg, RoleArg, ServeArgs, ShowConfigArgs, TokenAction, TokenArgs};
 pub use self::sessions::{CreateArgs, EndArgs, ListArgs, SessionsAction, SessionsArgs};
 pub use self::user::{UserAction, UserArgs};
 pub use self::work::{
@@ -271,6 +271,7 @@ pub fn data_folder(given: Option<PathBuf>) -> Result<PathBuf, CommandError> {
         .filter(|path| !path.as_os_str().is_empty())
         .or_else(|| home("XDG_DATA_HOME", "headwater"))
         .or_else(|| home("HOME", ".local/share/headwater"))
+        .or_else(|| home("LOCALAPPDATA", "headwater"))
         .ok_or_else(|| {
             CommandError::usage("no data folder: `HOME` is not set").hint("name one with `--data DIR`")
         })?;

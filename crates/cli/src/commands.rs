@@ -1,10 +1,12 @@
-//! The subcommands, one file each.
+//! The subcommands, one file each. Those that always act on a host of sessions exist on Linux only.
 
 pub mod about;
 pub mod attach;
 pub mod audit;
+#[cfg(target_os = "linux")]
 pub mod config;
 pub mod cp;
+#[cfg(target_os = "linux")]
 pub mod doctor;
 pub mod forget;
 pub mod fork;
@@ -18,15 +20,18 @@ pub mod packages;
 pub mod prune;
 pub mod ps;
 pub mod run;
+#[cfg(target_os = "linux")]
 pub mod serve;
 pub mod sessions;
 pub mod share;
 pub mod shell;
 pub mod snapshot;
 pub mod stats;
+#[cfg(target_os = "linux")]
 pub mod stop;
 pub mod token;
 pub mod usage;
 pub mod user;
 pub mod wait;
+#[cfg(target_os = "linux")]
 pub mod worker;

@@ -1,8 +1,6 @@
 //! Confirmation before data is deleted.
 
-use std::io::BufRead;
-
-use rustix::termios::isatty;
+use std::io::{BufRead, IsTerminal};
 
 use crate::error::{CommandError, ErrorKind};
 use crate::output::print_prompt;
@@ -12,7 +10,7 @@ pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
     if yes {
         return Ok(());
     }
-    if !isatty(rustix::stdio::stdin()) || !isatty(rustix::stdio::stderr()) {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(cannot_ask(what));
     }
     print_prompt(&format!("{what}. Continue? [y/N] "));

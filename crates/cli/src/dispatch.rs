@@ -1,7 +1,5 @@
 //! From the parsed arguments to the command, and whether that may use a server.
 
-use std::path::Path;
-
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
@@ -10,6 +8,7 @@ use crate::commands;
 use crate::connect::Place;
 use crate::contexts::Contexts;
 use crate::error::CommandError;
+use crate::host;
 use crate::server::Server;
 
 /// Runs the command and returns its exit code.
@@ -18,8 +17,7 @@ pub fn dispatch(cli: Cli, matches: &ArgMatches) -> Result<u8, CommandError> {
         cli.data.is_some() || std::env::var_os("HEADWATER_DATA").is_some_and(|data| !data.is_empty());
     let data = args::data_folder(cli.data)?;
     if let Some(name) = cli.command.only_on_this_machine() {
-        refuse_server(name, matches)?;
-        return on_this_machine(cli.command, &data, matches);
+        return host::act(name, cli.command, &data, matches);
     }
     let command = match without_engine(cli.command, &cli.server, matches)? {
         Without::Done(code) => return Ok(code),
@@ -35,13 +33,14 @@ pub fn dispatch(cli: Cli, matches: &ArgMatches) -> Result<u8, CommandError> {
     result
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+/// Creates the runtime, on this thread.
+pub fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| CommandError::internal(format!("cannot start: {error}")))
 }
 
 /// Refuses a server for a command that always acts on this machine: it would act on something else than was named.
-fn refuse_server(name: &str, matches: &ArgMatches) -> Result<(), CommandError> {
+pub fn refuse_server(name: &str, matches: &ArgMatches) -> Result<(), CommandError> {
     for (id, flag, variable) in
         [("server", "--server", "HEADWATER_URL"), ("context", "--context", "HEADWATER_CONTEXT")]
     {
@@ -105,21 +104,6 @@ fn without_engine(
         command => return Ok(Without::Needed(Box::new(command))),
     };
     done.map(Without::Done)
-}
-
-fn on_this_machine(command: Command, data: &Path, matches: &ArgMatches) -> Result<u8, CommandError> {
-    match command {
-        Command::Worker(args) => commands::worker::worker(data, &args),
-        Command::Doctor(args) => commands::doctor::doctor(data, &args),
-        Command::Serve(args) => commands::serve::serve(data, &args),
-        Command::Config(args) => {
-            let matches = matches.subcommand_matches("config").unwrap_or(matches);
-            runtime()?.block_on(commands::config::config(data, &args, matches))
-        }
-        Command::Stop(args) => runtime()?.block_on(commands::stop::stop(&Place::new(data.to_owned()), &args)),
-        // Dispatched by the caller.
-        _ => Ok(0),
-    }
 }
 
 async fn with_engine(place: Place, command: Command) -> Result<u8, CommandError> {

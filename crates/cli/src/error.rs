@@ -7,6 +7,7 @@ use headwater_contract::{ContractError, FaultKind};
 
 use crate::escape::message;
 use crate::exit;
+use crate::host;
 use crate::output::print_prompt;
 use crate::style::Style;
 
@@ -135,8 +136,7 @@ impl From<ClientError> for CommandError {
         let text = error.to_string();
         match error {
             ClientError::Api(error) => refused(*error),
-            ClientError::Unreachable { .. } => Self::new(ErrorKind::NoWorker, text)
-                .hint("is it running? `headwater serve` starts a server; without `--server` the worker on this machine is used"),
+            ClientError::Unreachable { .. } => Self::new(ErrorKind::NoWorker, text).hint(host::UNREACHABLE),
             ClientError::Disconnected(_) => Self::new(ErrorKind::NoWorker, text)
                 .hint("programs keep running without the server; try again when it is back"),
             ClientError::Malformed(_) => {

@@ -2,17 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
 use bytes::{Bytes, BytesMut};
-use rustix::event::PollFlags;
-use rustix::io::{Errno, retry_on_intr};
 use tokio::sync::mpsc;
 
 use crate::error::CommandError;
-use crate::output::wait;
+use crate::system;
 use crate::terminal::DETACH_KEYS;
 
 /// Bytes per read: the capacity of a pipe.
@@ -25,17 +22,7 @@ pub type Input = mpsc::Receiver<Bytes>;
 
 /// Our standard input, read by a thread that lives until the process exits, since a blocked read cannot be interrupted.
 pub fn own() -> Input {
-    read_in_thread(read_own)
-}
-
-fn read_own(buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut *buffer)) {
-            // Another process that shares the descriptor has made it non-blocking.
-            Err(Errno::AGAIN) => wait(rustix::stdio::stdin(), PollFlags::IN)?,
-            read => return Ok(read?),
-        }
-    }
+    read_in_thread(system::read_stdin)
 }
 
 /// The keys typed at our terminal. An empty chunk is Ctrl+D at the start of a line: the end of the program's input, but
@@ -45,7 +32,7 @@ pub fn keys() -> Input {
     let (sender, receiver) = mpsc::channel(QUEUE);
     thread::spawn(move || {
         let mut buffer = vec![0; CHUNK_BYTES];
-        while let Ok(count) = read_own(&mut buffer) {
+        while let Ok(count) = system::read_stdin(&mut buffer) {
             // A terminal that was closed ends again and again.
             ends = if count == 0 { ends + 1 } else { 0 };
             if ends > 1 || sender.blocking_send(Bytes::copy_from_slice(&buffer[..count])).is_err() {
@@ -75,15 +62,6 @@ fn read_in_thread(mut read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 
         }
     });
     receiver
-}
-
-/// Whether our standard input is `/dev/null` or closed, so that no input can ever arrive.
-pub fn own_is_null() -> bool {
-    let fd = rustix::stdio::stdin();
-    match (rustix::fs::fstat(fd.as_fd()), rustix::fs::stat("/dev/null")) {
-        (Ok(own), Ok(null)) => own.st_rdev != 0 && own.st_rdev == null.st_rdev,
-        (own, _) => own.is_err(),
-    }
 }
 
 /// Appends the chunks that are already queued: each write costs a round trip.

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use headwater_protocol::{ExecutionId, Verdict};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::engine::{Engine, Events, Typing};
 use crate::error::{CommandError, ErrorKind};
 use crate::input::{DetachKeys, Input};
 use crate::show::{Format, Gaps, Shown, show};
+use crate::system::{Resizes, Signals};
 use crate::{terminal, view};
 
 /// Chunks of keys that may wait for a program that does not read them, while the keys that detach still work.
@@ -61,11 +61,10 @@ pub enum End {
     ReaderGone,
 }
 
-/// SIGINT and SIGTERM.
+/// Ctrl+C, and requests to end this process.
 #[derive(Debug)]
 pub struct Interrupts {
-    interrupt: Signal,
-    terminate: Signal,
+    signals: Signals,
     /// How many have arrived.
     pub count: u32,
 }
@@ -73,41 +72,14 @@ pub struct Interrupts {
 impl Interrupts {
     /// From now on the signals are counted here instead of ending the process.
     pub fn listen() -> Result<Self, CommandError> {
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            count: 0,
-        })
+        Ok(Self { signals: Signals::listen()?, count: 0 })
     }
 
     /// Waits for the next signal and counts it.
     pub async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
+        self.signals.next().await;
         self.count += 1;
     }
-}
-
-/// Changes of our terminal's size.
-#[derive(Debug)]
-pub struct Resizes(Signal);
-
-impl Resizes {
-    /// Reports every change from now on. Call it before the size is read: a change in between would be lost.
-    pub fn listen() -> Result<Self, CommandError> {
-        Ok(Self(listen(SignalKind::window_change())?))
-    }
-
-    /// Waits for the next change.
-    async fn next(&mut self) {
-        self.0.recv().await;
-    }
-}
-
-fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
-    signal(kind).map_err(|error| CommandError::internal(format!("cannot handle signals: {error}")))
 }
 
 /// Follows until the program ends or the user detaches. Earlier interrupts count.

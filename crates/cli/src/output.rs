@@ -4,18 +4,15 @@
 //! bounded, so that memory does not grow.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::thread;
 
 use bytes::Bytes;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::{Errno, retry_on_intr, write};
-use rustix::stdio::{stderr, stdout};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{CommandError, ErrorKind};
 use crate::escape;
+use crate::system::write_all;
 
 /// Chunks that may be queued; one is at most a few MiB, and usually far less.
 const QUEUE: usize = 4;
@@ -108,26 +105,4 @@ fn cannot_write(error: &io::Error) -> CommandError {
     } else {
         CommandError::internal(format!("cannot write the output: {error}"))
     }
-}
-
-fn write_all(to: Target, mut bytes: &[u8]) -> io::Result<()> {
-    let fd: BorrowedFd<'static> = match to {
-        Target::Stdout => stdout(),
-        Target::Stderr => stderr(),
-    };
-    while !bytes.is_empty() {
-        match retry_on_intr(|| write(fd, bytes)) {
-            Ok(count) => bytes = &bytes[count..],
-            // Another process that shares the descriptor has made it non-blocking.
-            Err(Errno::AGAIN) => wait(fd, PollFlags::OUT)?,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Waits until a descriptor is ready.
-pub fn wait(fd: BorrowedFd<'_>, flags: PollFlags) -> io::Result<()> {
-    retry_on_intr(|| poll(&mut [PollFd::new(&fd, flags)], None))?;
-    Ok(())
 }

@@ -1,11 +1,11 @@
 //! Prints a log: the output of the program as it is, or events as lines of JSON.
 
 use std::fmt::Write as _;
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use headwater_protocol::api::{EventViews, write_event};
 use headwater_protocol::{Event, EventKind, ExecutionId, Stream, Verdict};
-use rustix::termios::isatty;
 
 use crate::engine::Events;
 use crate::error::{CommandError, ErrorKind};
@@ -79,7 +79,7 @@ pub async fn show(mut events: Events, format: Format, gaps: Gaps) -> Result<Show
         }
         Format::Json => log.all_json(&mut events).await?,
     }
-    if !log.at_line_start && isatty(rustix::stdio::stderr()) && log.verdict.as_ref().is_some_and(needs_a_line)
+    if !log.at_line_start && std::io::stderr().is_terminal() && log.verdict.as_ref().is_some_and(needs_a_line)
     {
         log.printer.print(Target::Stderr, "\r\n".into()).await?;
     }
@@ -127,7 +127,7 @@ impl LogPrinter {
             EventKind::Gap { stream, from_byte, to_byte } if self.reports_gap() => {
                 let line = gap_line(stream, from_byte, to_byte);
                 // The terminal may be in raw mode.
-                let end = if isatty(rustix::stdio::stderr()) { "\r\n" } else { "\n" };
+                let end = if std::io::stderr().is_terminal() { "\r\n" } else { "\n" };
                 let line = format!("{}{end}", Style::of_stderr().dim(&line));
                 self.printer.print(Target::Stderr, line.into()).await
             }
@@ -165,7 +165,7 @@ impl LogPrinter {
             write_event(&event, &mut lines);
             lines.push(b'\n');
         }
-        if isatty(rustix::stdio::stdout()) {
+        if std::io::stdout().is_terminal() {
             lines = escape::json_lines(&String::from_utf8_lossy(&lines)).into_owned().into_bytes();
         }
         if lines.is_empty() { Ok(()) } else { self.printer.print(Target::Stdout, lines.into()).await }

@@ -1,6 +1,6 @@
 //! Colours, if the output is a terminal.
 
-use rustix::termios::isatty;
+use std::io::IsTerminal;
 
 /// Colours text, or leaves it unchanged.
 #[derive(Debug, Clone, Copy)]
@@ -11,12 +11,12 @@ pub struct Style {
 impl Style {
     /// The style of standard output.
     pub fn of_stdout() -> Self {
-        Self { enabled: isatty(rustix::stdio::stdout()) && is_allowed() }
+        Self { enabled: std::io::stdout().is_terminal() && is_allowed() }
     }
 
     /// The style of standard error.
     pub fn of_stderr() -> Self {
-        Self { enabled: isatty(rustix::stdio::stderr()) && is_allowed() }
+        Self { enabled: std::io::stderr().is_terminal() && is_allowed() }
     }
 
     /// No colours.

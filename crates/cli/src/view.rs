@@ -1,8 +1,9 @@
 //! Sessions and executions as output: tables, and JSON objects in the format of the native API.
 
+use std::io::IsTerminal;
+
 use headwater_protocol::api::{ExecutionBody, ExecutionStateName};
 use headwater_protocol::{Command, Process, Reason, SandboxKind, Verdict};
-use rustix::termios::isatty;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -145,7 +146,7 @@ impl Table {
 }
 
 fn terminal_width() -> Option<usize> {
-    isatty(rustix::stdio::stdout()).then(|| terminal::size().unwrap_or_default().cols.into())
+    std::io::stdout().is_terminal().then(|| terminal::size().unwrap_or_default().cols.into())
 }
 
 fn line(row: &[(String, String)], widths: &[usize], room: usize) -> String {

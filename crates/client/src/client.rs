@@ -50,6 +50,10 @@ impl Client {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .resolve_to_addrs("localhost", &address::LOCALHOST);
+        if !cfg!(target_os = "linux") {
+            // Only a static binary needs another resolver than that of the system.
+            builder = builder.no_hickory_dns();
+        }
         if address::is_loopback(&base) {
             builder = builder.no_proxy();
         }

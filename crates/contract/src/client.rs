@@ -11,7 +11,6 @@ use headwater_protocol::{
     Execution, ExecutionId, Process, Session, SessionId, SessionSpec, SessionUsage, StartSpec, TtySize,
 };
 use hyper_util::rt::TokioIo;
-use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Code, Status};
 use tower::service_fn;
@@ -20,6 +19,7 @@ use crate::error::{ContractError, Fault};
 use crate::follower::{FollowOptions, Follower};
 use crate::retry::WorkerRestarter;
 use crate::stdin::StdinWriter;
+use crate::transport;
 use crate::v1::{
     self, builds_client::BuildsClient, files_client::FilesClient, languages_client::LanguagesClient,
     terminals_client::TerminalsClient, trees_client::TreesClient, worker_client::WorkerClient,
@@ -62,7 +62,7 @@ pub async fn connect_with(socket: &Path, stream_window_bytes: u32) -> Result<Cli
         .max_frame_size(MAX_FRAME_BYTES);
     let connector = service_fn(move |_: Uri| {
         let path = path.clone();
-        async move { Ok::<_, io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
+        async move { Ok::<_, io::Error>(TokioIo::new(transport::open(&path).await?)) }
     });
     let channel = endpoint
         .connect_with_connector(connector)

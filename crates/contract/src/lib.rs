@@ -17,6 +17,7 @@ mod resume;
 mod retry;
 mod stdin;
 mod terminals;
+mod transport;
 mod trees;
 mod write_timeout;
 

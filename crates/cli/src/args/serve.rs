@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use headwater_gateway::config::{LogFormat, Overrides};
 use headwater_protocol::units::parse_duration;
-use headwater_store::Role;
 
 use super::SandboxArg;
 
@@ -40,20 +38,6 @@ pub struct ConfigArgs {
     pub config: Option<PathBuf>,
 }
 
-impl ConfigArgs {
-    /// The values of flags and variables, which take precedence over the file.
-    pub fn overrides(&self) -> Overrides {
-        Overrides {
-            listen: self.listen,
-            allow_remote: self.allow_remote.then_some(true),
-            hosts: self.host.clone(),
-            origins: self.origin.clone(),
-            log_format: self.log_format.map(Into::into),
-            requests_per_second: self.requests_per_second,
-        }
-    }
-}
-
 /// `headwater config`.
 #[derive(Debug, Args)]
 pub struct ShowConfigArgs {
@@ -83,15 +67,6 @@ pub enum LogFormatArg {
     Text,
     /// One JSON object per line
     Json,
-}
-
-impl From<LogFormatArg> for LogFormat {
-    fn from(arg: LogFormatArg) -> Self {
-        match arg {
-            LogFormatArg::Text => Self::Text,
-            LogFormatArg::Json => Self::Json,
-        }
-    }
 }
 
 /// `headwater token`.
@@ -149,12 +124,13 @@ pub enum RoleArg {
     Reader,
 }
 
-impl From<RoleArg> for Role {
-    fn from(arg: RoleArg) -> Self {
-        match arg {
-            RoleArg::Admin => Self::Admin,
-            RoleArg::Member => Self::Member,
-            RoleArg::Reader => Self::Reader,
+impl RoleArg {
+    /// The name in requests to a server.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Member => "member",
+            Self::Reader => "reader",
         }
     }
 }

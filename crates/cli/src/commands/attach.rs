@@ -49,7 +49,7 @@ pub async fn follow(engine: Engine, id: ExecutionId, args: &How) -> Result<u8, C
     };
     let events = engine.follow(id, options).await?;
     let running = execution.exit.is_none();
-    let types = reads && !args.no_stdin && running && !input::own_is_null();
+    let types = reads && !args.no_stdin && running && !terminal::stdin_is_null();
     // At a terminal the keys are read even if the program gets none of them: two of them leave.
     let watches_keys = running && terminal::stdin_is_terminal() && !terminal::in_background();
     let input = if watches_keys { Some(input::keys()) } else { types.then(input::own) };

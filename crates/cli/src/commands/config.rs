@@ -13,13 +13,13 @@ use std::path::Path;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use headwater_gateway::config::{Config, ConfigError};
+use headwater_gateway::config::{Config, ConfigError, LogFormat, Overrides};
 use headwater_worker::config::Config as WorkerConfig;
 use serde_json::Value;
 
 use self::running::Outdated;
 use self::settings::{Origin, Origins};
-use crate::args::{ConfigArgs, ShowConfigArgs};
+use crate::args::{ConfigArgs, LogFormatArg, ShowConfigArgs};
 use crate::connect::Place;
 use crate::error::CommandError;
 use crate::output::{print_json, print_line, print_note};
@@ -29,13 +29,28 @@ const SEE_DOCUMENTATION: &str = "see docs/configuration.md for all settings";
 
 /// Reads and validates the server's configuration.
 pub fn load(data: &Path, args: &ConfigArgs) -> Result<Config, CommandError> {
-    Config::load(data, args.config.as_deref(), args.overrides()).map_err(|error| {
+    Config::load(data, args.config.as_deref(), overrides(args)).map_err(|error| {
         let hint = match error {
             ConfigError::NotLoopback(_) => "docs/configuration.md explains what else is needed",
             _ => SEE_DOCUMENTATION,
         };
         CommandError::usage(error.to_string()).hint(hint)
     })
+}
+
+/// The values of flags and variables, which take precedence over the file.
+fn overrides(args: &ConfigArgs) -> Overrides {
+    Overrides {
+        listen: args.listen,
+        allow_remote: args.allow_remote.then_some(true),
+        hosts: args.host.clone(),
+        origins: args.origin.clone(),
+        log_format: args.log_format.map(|format| match format {
+            LogFormatArg::Text => LogFormat::Text,
+            LogFormatArg::Json => LogFormat::Json,
+        }),
+        requests_per_second: args.requests_per_second,
+    }
 }
 
 /// Reads and validates the configuration of the server's worker.

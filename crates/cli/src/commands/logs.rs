@@ -1,8 +1,9 @@
 //! `headwater logs`: the output of an execution, from any position; `--follow` continues live.
 
+use std::io::IsTerminal;
+
 use headwater_contract::FollowOptions;
 use headwater_protocol::{Seq, Stream};
-use rustix::termios::isatty;
 
 use crate::args::LogsArgs;
 use crate::connect::Place;
@@ -29,7 +30,7 @@ pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
     let gaps = if args.tail.is_none() { Gaps::All } else { Gaps::AfterOutput };
     let shown = show(events, if args.json { Format::Json } else { Format::Bytes }, gaps).await?;
     let line = shown.verdict.as_ref().and_then(exit::line);
-    if let Some(line) = line.filter(|_| !args.json && isatty(rustix::stdio::stderr())) {
+    if let Some(line) = line.filter(|_| !args.json && std::io::stderr().is_terminal()) {
         print_note(&Style::of_stderr().dim(&format!("headwater: {line}")));
     }
     shown.check(id)?;

@@ -3,6 +3,7 @@
 
 mod api;
 mod password;
+#[cfg_attr(not(target_os = "linux"), path = "user/no_store.rs")]
 mod store;
 
 use std::path::Path;
@@ -70,7 +71,7 @@ fn unknown(name: &str) -> CommandError {
         .hint("`headwater user list` lists all users")
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use headwater_store::{Role, UserRow};
 

@@ -36,7 +36,8 @@ pub async fn upload(
         Err(error) => return Err(failed(&format!("read `{shown}`"), &error)),
     };
     let to = InWorkspace::new(to);
-    let contents = kind.is_dir() && shown.ends_with("/.");
+    let names_contents = shown.ends_with("/.") || (cfg!(windows) && shown.ends_with("\\."));
+    let contents = kind.is_dir() && names_contents;
     let at = engine.entry(session, to.path.as_bytes()).await?;
     let into_folder = at == Some(Entry::Folder) || (to.folder && kind.is_file());
     let target = if into_folder && !contents { to.join(&name_of(from)?) } else { to };

@@ -9,7 +9,7 @@ use headwater_sandbox::doctor::Check;
 use headwater_worker::config::{Config, socket_path};
 use headwater_worker::retention::{Bounds, Rules};
 
-use crate::connect::SOCKET_PATH_BYTES;
+use crate::connect::worker::SOCKET_PATH_BYTES;
 
 /// Less free space than this is used up quickly by the logs and workspaces of a few sessions.
 const LOW_BYTES: u64 = 1 << 30;

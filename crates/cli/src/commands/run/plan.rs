@@ -229,7 +229,10 @@ fn place(args: &ProgramArgs, session: Option<&str>, spec: &mut StartSpec) -> Whe
 }
 
 fn default_stdin(args: &ProgramArgs, code_from_stdin: bool) -> StdinArg {
-    if args.detach || code_from_stdin || (!args.tty && (terminal::in_background() || input::own_is_null())) {
+    if args.detach
+        || code_from_stdin
+        || (!args.tty && (terminal::in_background() || terminal::stdin_is_null()))
+    {
         StdinArg::None
     } else {
         StdinArg::Open

@@ -4,8 +4,7 @@ use headwater_client::{Client, Method};
 use headwater_protocol::api::Timestamp;
 use serde_json::{Value, json};
 
-use super::store::ACTIVE;
-use super::{NewToken, unknown};
+use super::{ACTIVE, NewToken, unknown};
 use crate::engine::pages_of;
 use crate::error::{CommandError, ErrorKind};
 use crate::resolve::segment;
@@ -17,7 +16,7 @@ pub(super) async fn create(client: &Client, new: &NewToken) -> Result<Value, Com
         request["owner"] = user.as_str().into();
     }
     if let Some(role) = new.role {
-        request["role"] = headwater_store::Role::from(role).name().into();
+        request["role"] = role.name().into();
     }
     if let Some(expires) = new.expires {
         request["expires_in_ms"] = u64::try_from(expires.as_millis()).unwrap_or(u64::MAX).into();

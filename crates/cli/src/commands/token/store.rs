@@ -8,14 +8,23 @@ use headwater_protocol::api::Timestamp;
 use headwater_store::{Role, SqliteStore, Store, StoreError, TokenRow};
 use serde_json::{Value, json};
 
-use super::{NewToken, unknown};
+use super::{ACTIVE, NewToken, unknown};
+use crate::args::RoleArg;
 use crate::error::{CommandError, ErrorKind};
 use headwater_protocol::now_ms;
 
-/// The state of a token or a user that is accepted, as JSON output has it.
-pub(crate) const ACTIVE: &str = "good";
 /// The owner of a token if none is given: that of the first token.
 const DEFAULT_USER: &str = "admin";
+
+impl From<RoleArg> for Role {
+    fn from(arg: RoleArg) -> Self {
+        match arg {
+            RoleArg::Admin => Self::Admin,
+            RoleArg::Member => Self::Member,
+            RoleArg::Reader => Self::Reader,
+        }
+    }
+}
 
 /// Opens the store of this folder, which must exist.
 pub(crate) async fn open_store(data: &Path) -> Result<SqliteStore, CommandError> {

@@ -24,7 +24,7 @@ pub(super) async fn list(client: &Client) -> Result<Vec<Value>, CommandError> {
 pub(super) async fn change(client: &Client, action: UserAction) -> Result<Option<String>, CommandError> {
     match action {
         UserAction::Add { name, role, no_password, take_over } => {
-            let role = headwater_store::Role::from(role).name();
+            let role = role.name();
             let mut request = json!({ "name": name, "role": role, "take_over": take_over });
             if !no_password {
                 request["password"] = ask_password(&name)?.into();

@@ -2,11 +2,10 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-
 use crate::error::CommandError;
 use crate::escape::printable;
 use crate::output::{print_note, print_prompt};
+use crate::terminal::TerminalMode;
 
 /// Reads a new password: at a terminal twice, without echo.
 pub fn ask_password(name: &str) -> Result<String, CommandError> {
@@ -22,18 +21,13 @@ pub fn ask_password(name: &str) -> Result<String, CommandError> {
 
 /// Reads a line; at a terminal it prompts and does not echo it.
 pub fn read_hidden(prompt: &str) -> Result<String, CommandError> {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
+    if !std::io::stdin().is_terminal() {
         return read_line();
     }
-    let failed = |error: rustix::io::Errno| CommandError::internal(format!("cannot turn off echo: {error}"));
-    let before = tcgetattr(&stdin).map_err(failed)?;
-    let mut silent = before.clone();
-    silent.local_modes.remove(LocalModes::ECHO);
     print_prompt(prompt);
-    tcsetattr(&stdin, OptionalActions::Flush, &silent).map_err(failed)?;
+    let hidden = TerminalMode::hidden()?;
     let read = read_line();
-    tcsetattr(&stdin, OptionalActions::Flush, &before).map_err(failed)?;
+    drop(hidden);
     print_note("");
     read
 }

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::password::ask_password;
 use super::{has_sessions, taken, unknown};
 use crate::args::UserAction;
-use crate::commands::token::{ACTIVE, open_store, refused};
+use crate::commands::token::ACTIVE;
+use crate::commands::token::store::{open_store, refused};
 use crate::error::CommandError;
 use headwater_protocol::now_ms;
 
