@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{Client, WorkerRestart, WorkerRestarter, connect};
+use headwater_gateway::config::LogFormat;
 use headwater_protocol::SandboxKind;
 use headwater_worker::config::socket_path;
 use rustix::fs::Access;
@@ -14,7 +15,7 @@ use crate::commands::serve::supervisor;
 use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
 use crate::server::Server;
-use crate::start;
+use crate::start::{self, IfSlow, NewWorker};
 
 /// How long a server may take to restart its worker before we do.
 const HEAD_START: Duration = Duration::from_millis(200);
@@ -30,6 +31,8 @@ pub struct Place {
     pub sandbox: Option<SandboxKind>,
     /// The configuration file for a worker that is started, if not the one in the data folder.
     pub config: Option<PathBuf>,
+    /// The format of the log of a worker that is started, if not the one in the configuration file.
+    pub log_format: Option<LogFormat>,
     /// The server, if the command is not for the worker on this machine.
     pub server: Option<Server>,
 }
@@ -37,7 +40,7 @@ pub struct Place {
 impl Place {
     /// The worker of this data folder, with any sandbox.
     pub const fn new(data: PathBuf) -> Self {
-        Self { data, sandbox: None, config: None, server: None }
+        Self { data, sandbox: None, config: None, log_format: None, server: None }
     }
 
     /// Uses this server instead, if it is given.
@@ -120,7 +123,7 @@ impl Place {
         let client = if let Some(client) = self.running().await? {
             client
         } else {
-            start::start(&self.data, self.sandbox, self.config.as_deref()).await?;
+            start::start(&self.starter(self.sandbox, false).worker, IfSlow::End).await?;
             connect(&self.socket()?).await?
         };
         // A worker killed just now may have accepted the connection: it does not answer and has to be restarted. Nothing
@@ -145,7 +148,8 @@ impl Place {
     }
 
     fn starter(&self, sandbox: Option<SandboxKind>, even_if_stopped: bool) -> Starter {
-        Starter { data: self.data.clone(), sandbox, config: self.config.clone(), even_if_stopped }
+        let (data, config, log_format) = (self.data.clone(), self.config.clone(), self.log_format);
+        Starter { worker: NewWorker { data, sandbox, config, log_format }, even_if_stopped }
     }
 
     async fn existing(&self) -> Result<Client, CommandError> {
@@ -190,9 +194,7 @@ impl Place {
 /// Restarts a worker that was killed.
 #[derive(Debug)]
 struct Starter {
-    data: PathBuf,
-    sandbox: Option<SandboxKind>,
-    config: Option<PathBuf>,
+    worker: NewWorker,
     /// Also restart a worker that was asked to stop.
     even_if_stopped: bool,
 }
@@ -201,11 +203,11 @@ impl WorkerRestarter for Starter {
     fn restart(&self, lost_for: Duration) -> WorkerRestart<'_> {
         Box::pin(async move {
             // A worker that is asked to stop removes its socket; restarting it would undo that.
-            let was_stopped = !self.even_if_stopped && !exists(&socket_path(&self.data));
+            let was_stopped = !self.even_if_stopped && !exists(&socket_path(&self.worker.data));
             if lost_for < HEAD_START || was_stopped {
                 return Ok(());
             }
-            let started = start::start(&self.data, self.sandbox, self.config.as_deref()).await;
+            let started = start::start(&self.worker, IfSlow::Keep).await;
             started.map_err(|error| error.message)
         })
     }
