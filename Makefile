@@ -3,9 +3,11 @@
 CARGO   ?= cargo
 # Tests compare snapshots and never write them; `make snapshots` does.
 export INSTA_UPDATE ?= no
+# Tests and the demo use the development profile, which builds faster. `make run` uses the release profile, unless
+# PROFILE is set: `make run PROFILE=dev`.
+RUN_PROFILE := $(if $(filter undefined,$(origin PROFILE)),release,$(PROFILE))
 PROFILE ?= dev
-# Expanded by the shell, because make would expand it before the binary is built.
-BINARY   = $$(ls -t target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater | head -n 1)
+folder   = $(if $(filter dev,$(1)),debug,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo build test test-v2 test-deploy portable openapi snapshots check bench fmt clean setup setup-bench
@@ -14,8 +16,13 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## build and start the server on 127.0.0.1:8080, print the sign-in URL (ARGS="--listen ..." for options)
-	@$(CARGO) build --profile $(PROFILE) -p headwater
-	@exec "$(BINARY)" serve $(ARGS)
+	@ls target/*/$(call folder,$(RUN_PROFILE))/headwater >/dev/null 2>&1 || \
+		echo "no $(RUN_PROFILE) binary yet: building it$(if $(filter release,$(RUN_PROFILE)),; this takes some minutes once (PROFILE=dev builds faster and runs slower))" >&2
+	@$(CARGO) build --profile $(RUN_PROFILE) -p headwater || { \
+		echo "make run: the $(RUN_PROFILE) build failed, see above; nothing was started" >&2; exit 1; }
+	@binary=$$(ls -t target/*/$(call folder,$(RUN_PROFILE))/headwater 2>/dev/null | head -n 1); \
+		test -n "$$binary" || { echo "make run: the build left no target/*/$(call folder,$(RUN_PROFILE))/headwater" >&2; exit 1; }; \
+		exec "$$binary" serve $(ARGS)
 
 demo: setup ## build, check this host, and show the engine at work (about 10 s)
 	@$(CARGO) build --profile $(PROFILE) -p headwater

@@ -14,7 +14,7 @@ import unittest
 import urllib.parse
 import urllib.request
 
-from fixture import PATIENCE, REPOSITORY, Server, eventually, free_port, listens, replaced
+from fixture import PATIENCE, REPOSITORY, Server, eventually, free_port, replaced
 
 EXAMPLES = REPOSITORY / "deploy" / "monitoring"
 # The watchdog flags a program of this name as a miner.
@@ -68,7 +68,16 @@ class MonitoringTests(unittest.TestCase):
             )  # fmt: skip
         cls.addClassCleanup(prometheus.wait, PATIENCE)
         cls.addClassCleanup(prometheus.terminate)
-        eventually("Prometheus listens", lambda: listens(cls.port))
+        # It listens before it answers queries.
+        eventually("Prometheus is ready", cls.is_ready)
+
+    @classmethod
+    def is_ready(cls):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{cls.port}/-/ready", timeout=PATIENCE):
+                return True
+        except OSError:
+            return False
 
     @classmethod
     def ask(cls, path, **query):

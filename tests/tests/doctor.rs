@@ -104,6 +104,19 @@ fn assert_shape(report: &Value) {
     assert_eq!(report["ok"], checks.iter().all(|check| check["ok"] == true), "{report:#}");
 }
 
+#[test]
+fn the_file_that_the_environment_names_is_checked() -> Result<()> {
+    let installation = Installation::new(0)?;
+    let file = installation.folder.path().join("other.toml");
+    std::fs::write(&file, "pool = \"many\"\n")?;
+    let variable = format!("HEADWATER_CONFIG={}", file.display());
+    let (report, code) = installation.doctor(&["env", &variable])?;
+    let found = check(&report, "configuration");
+    assert!(found["detail"].as_str().is_some_and(|text| text.contains("other.toml")), "{found}");
+    assert_eq!(code, Some(1));
+    Ok(())
+}
+
 const WALLS: [&str; 19] = [
     "user",
     "user namespace",

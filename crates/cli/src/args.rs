@@ -165,11 +165,14 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "N")]
     pub pool: Option<usize>,
     /// Configuration file [default: `headwater.toml` in the data folder, if it exists]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "HEADWATER_CONFIG")]
     pub config: Option<PathBuf>,
     /// How long programs keep running without a worker before their session is hibernated
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub orphan_timeout: Option<Duration>,
+    /// Format of the log [default: `log_format` of `[server]` in the configuration file]
+    #[arg(long, value_name = "FORMAT", env = "HEADWATER_LOG_FORMAT")]
+    pub log_format: Option<LogFormatArg>,
     /// Detach from the terminal; used by commands that start a worker
     #[arg(long, hide = true)]
     pub detached: bool,
@@ -196,7 +199,7 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
     /// Configuration file [default: `headwater.toml` in the data folder, if it exists]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "HEADWATER_CONFIG")]
     pub config: Option<PathBuf>,
 }
 

@@ -5,6 +5,8 @@ pub mod worker;
 
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use headwater_gateway::config::LogFormat;
 use headwater_protocol::SandboxKind;
 
 use crate::engine::Engine;
@@ -20,6 +22,9 @@ pub struct Place {
     pub sandbox: Option<SandboxKind>,
     /// The configuration file for a worker that is started, if not the one in the data folder.
     pub config: Option<PathBuf>,
+    /// The format of the log of a worker that is started, if not the one in the configuration file.
+    #[cfg(target_os = "linux")]
+    pub log_format: Option<LogFormat>,
     /// The server, if the command is not for the worker on this machine.
     pub server: Option<Server>,
 }
@@ -27,7 +32,14 @@ pub struct Place {
 impl Place {
     /// The worker of this data folder, with any sandbox.
     pub const fn new(data: PathBuf) -> Self {
-        Self { data, sandbox: None, config: None, server: None }
+        Self {
+            data,
+            sandbox: None,
+            config: None,
+            #[cfg(target_os = "linux")]
+            log_format: None,
+            server: None,
+        }
     }
 
     /// Uses this server instead, if it is given.

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -10,11 +11,12 @@ use std::thread;
 use std::time::Duration;
 
 use headwater_contract::connect;
+use headwater_gateway::config::LogFormat;
 use headwater_protocol::SandboxKind;
 use headwater_worker::config::socket_path;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use rustix::process::Signal;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
@@ -24,30 +26,76 @@ use crate::error::{CommandError, ErrorKind};
 pub const ALREADY_RUNNING: u8 = 75;
 /// How long a new worker may take to answer: it first takes over running sessions, which may be many.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a worker that does not answer may take to end after SIGTERM, and then after SIGKILL.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often to check whether it answers.
 const POLL: Duration = Duration::from_millis(5);
 /// Lines of a failed worker's log that are shown.
 const LOG_LINES: usize = 12;
 
+/// A worker to start.
+#[derive(Debug, Clone)]
+pub struct NewWorker {
+    /// The data folder.
+    pub data: PathBuf,
+    /// The sandbox, if not the configured one.
+    pub sandbox: Option<SandboxKind>,
+    /// The configuration file, if not the one in the data folder.
+    pub config: Option<PathBuf>,
+    /// The format of its log, if not the configured one.
+    pub log_format: Option<LogFormat>,
+}
+
+/// A process that is to become the worker.
+struct Starting {
+    /// Refers to this process even if its id is used again.
+    process: OwnedFd,
+    died: oneshot::Receiver<ExitStatus>,
+}
+
+impl Starting {
+    /// Ends a worker that nobody will use: it would hold the data folder, or answer later with an old configuration.
+    /// Sessions that it took over keep running.
+    async fn end(&mut self) {
+        for signal in [Signal::TERM, Signal::KILL] {
+            let sent = pidfd_send_signal(&self.process, signal);
+            if sent.is_err() || tokio::time::timeout(END_TIMEOUT, &mut self.died).await.is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+/// What happens to a worker that was started and does not answer in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfSlow {
+    /// It is ended, because the caller gives up.
+    End,
+    /// It may answer later, when the caller asks again: taking over many sessions takes time.
+    Keep,
+}
+
 /// Starts a worker unless one answers, and waits until it does. If several processes try at once, one of them starts it.
-pub async fn start(
-    data: &Path,
-    sandbox: Option<SandboxKind>,
-    config: Option<&Path>,
-) -> Result<(), CommandError> {
+pub async fn start(new: &NewWorker, if_slow: IfSlow) -> Result<(), CommandError> {
+    let data = new.data.as_path();
     create_folder(data)?;
     let deadline = Instant::now() + START_TIMEOUT;
     let _lock = lock(data, deadline).await?;
     while !answers(data).await {
         let log = Log::open(data)?;
-        let died = spawn(data, sandbox, config, &log)?;
-        match wait(data, died, deadline).await {
+        let mut worker = spawn(new, &log)?;
+        match wait(data, &mut worker, deadline).await {
             Wait::Answers => break,
             Wait::Died(status) if can_be_retried(status) && Instant::now() < deadline => {
                 sleep(10 * POLL).await;
             }
             Wait::Died(status) => return Err(log.failure(&format!("the worker failed to start ({status})"))),
-            Wait::TooLong => return Err(log.failure("the worker was started but does not answer")),
+            Wait::TooLong => {
+                if if_slow == IfSlow::End {
+                    worker.end().await;
+                }
+                return Err(log.failure("the worker was started but does not answer"));
+            }
         }
     }
     Ok(())
@@ -65,7 +113,7 @@ enum Wait {
     TooLong,
 }
 
-async fn wait(data: &Path, mut died: oneshot::Receiver<ExitStatus>, deadline: Instant) -> Wait {
+async fn wait(data: &Path, worker: &mut Starting, deadline: Instant) -> Wait {
     loop {
         if answers(data).await {
             return Wait::Answers;
@@ -74,7 +122,7 @@ async fn wait(data: &Path, mut died: oneshot::Receiver<ExitStatus>, deadline: In
             return Wait::TooLong;
         }
         tokio::select! {
-            Ok(status) = &mut died => return Wait::Died(status),
+            Ok(status) = &mut worker.died => return Wait::Died(status),
             () = sleep(POLL) => {}
         }
     }
@@ -117,26 +165,26 @@ fn locked_by_another(data: &Path) -> CommandError {
         .hint(format!("see `{}`", data.join("worker.log").display()))
 }
 
-/// Starts `headwater worker`; the receiver gets its exit status.
-fn spawn(
-    data: &Path,
-    sandbox: Option<SandboxKind>,
-    config: Option<&Path>,
-    log: &Log,
-) -> Result<oneshot::Receiver<ExitStatus>, CommandError> {
+/// Starts `headwater worker`.
+fn spawn(new: &NewWorker, log: &Log) -> Result<Starting, CommandError> {
     let output = || log.file.try_clone().map_err(|error| cannot("write to", &log.path, error));
     let program = own_program();
     let mut command = Command::new(&program);
-    command.arg0("headwater").arg("worker").arg("--detached").arg("--data").arg(data);
-    if let Some(kind) = sandbox {
+    command.arg0("headwater").arg("worker").arg("--detached").arg("--data").arg(&new.data);
+    if let Some(kind) = new.sandbox {
         command.arg("--sandbox").arg(kind.name());
     }
-    if let Some(config) = config {
+    if let Some(config) = new.config.clone().or_else(config_of_environment) {
         // The worker runs in another working directory.
-        command.arg("--config").arg(std::path::absolute(config).unwrap_or_else(|_| config.to_owned()));
+        command.arg("--config").arg(std::path::absolute(&config).unwrap_or(config));
+    }
+    if let Some(format) = new.log_format {
+        command.arg("--log-format").arg(format.name());
     }
     command.current_dir("/").stdin(Stdio::null()).stdout(output()?).stderr(output()?);
     let mut child = command.spawn().map_err(|error| cannot("start", &program, error))?;
+    let pid = Pid::from_child(&child);
+    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| cannot("watch", &program, error))?;
     let (sender, died) = oneshot::channel();
     // Reaps the worker, so that a killed one does not remain as our zombie.
     thread::spawn(move || {
@@ -144,7 +192,12 @@ fn spawn(
             let _ = sender.send(status); // the receiver may be gone
         }
     });
-    Ok(died)
+    Ok(Starting { process, died })
+}
+
+/// The file that `HEADWATER_CONFIG` names, for commands without `--config` that start a worker.
+fn config_of_environment() -> Option<PathBuf> {
+    std::env::var_os("HEADWATER_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from)
 }
 
 /// The path of this binary, or `/proc/self/exe` if the file was replaced or deleted.

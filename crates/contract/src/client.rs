@@ -11,12 +11,14 @@ use headwater_protocol::{
     Execution, ExecutionId, Process, Session, SessionId, SessionSpec, SessionUsage, StartSpec, TtySize,
 };
 use hyper_util::rt::TokioIo;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Code, Status};
 use tower::service_fn;
 
 use crate::error::{ContractError, Fault};
 use crate::follower::{FollowOptions, Follower};
+use crate::request_id::SendRequestId;
 use crate::retry::WorkerRestarter;
 use crate::stdin::StdinWriter;
 use crate::transport;
@@ -39,11 +41,14 @@ const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
 /// instead of five.
 const MAX_FRAME_BYTES: u32 = 128 << 10;
 
+/// The connection of the generated clients, which adds the id of the request to each call.
+pub type Transport = InterceptedService<Channel, SendRequestId>;
+
 /// A connection to a worker; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
-    channel: Channel,
-    worker: WorkerClient<Channel>,
+    channel: Transport,
+    worker: WorkerClient<Transport>,
     socket: PathBuf,
     restarter: Option<Arc<dyn WorkerRestarter>>,
 }
@@ -68,6 +73,7 @@ pub async fn connect_with(socket: &Path, stream_window_bytes: u32) -> Result<Cli
         .connect_with_connector(connector)
         .await
         .map_err(|error| ContractError::Disconnected(innermost(&error)))?;
+    let channel = InterceptedService::new(channel, SendRequestId);
     let worker = WorkerClient::new(channel.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -105,40 +111,40 @@ impl Client {
     }
 
     /// The generated client, for calls that have no method here.
-    pub fn raw(&self) -> WorkerClient<Channel> {
+    pub fn raw(&self) -> WorkerClient<Transport> {
         self.worker.clone()
     }
 
     /// The generated client of single files.
-    pub fn files(&self) -> FilesClient<Channel> {
+    pub fn files(&self) -> FilesClient<Transport> {
         FilesClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
 
     /// The generated client of whole trees of files.
-    pub fn trees(&self) -> TreesClient<Channel> {
+    pub fn trees(&self) -> TreesClient<Transport> {
         TreesClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
 
     /// The generated client of builds.
-    pub fn builds(&self) -> BuildsClient<Channel> {
+    pub fn builds(&self) -> BuildsClient<Transport> {
         BuildsClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
 
     /// The generated client of languages and packages.
-    pub fn languages(&self) -> LanguagesClient<Channel> {
+    pub fn languages(&self) -> LanguagesClient<Transport> {
         LanguagesClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
 
     /// The generated client of terminals.
-    pub fn terminals(&self) -> TerminalsClient<Channel> {
+    pub fn terminals(&self) -> TerminalsClient<Transport> {
         TerminalsClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)

@@ -1,8 +1,10 @@
 //! The contract between the gateway (or another client) and a worker: the code generated from `proto/`,
 //! conversions to and from the types of the protocol crate, and a client for the worker's socket.
 
+mod access_log;
 mod backoff;
 mod builds;
+mod cache_counter;
 mod client;
 mod codec;
 mod convert;
@@ -13,6 +15,9 @@ mod keyed_lock;
 mod languages;
 mod output;
 pub mod panics;
+#[cfg(target_os = "linux")]
+mod process_usage;
+mod request_id;
 mod resume;
 mod retry;
 mod stdin;
@@ -21,15 +26,20 @@ mod transport;
 mod trees;
 mod write_timeout;
 
+pub use access_log::{ACCESS_LOG, access_ms};
 pub use backoff::Backoff;
 pub use builds::{BuildInfo, BuildSpec};
-pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
+pub use cache_counter::CacheCounter;
+pub use client::{Client, MAX_MESSAGE_BYTES, Transport, connect, connect_with};
 pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};
 pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use keyed_lock::KeyedLock;
 pub use output::{KeptOutput, OutputReader, OutputSelector};
+#[cfg(target_os = "linux")]
+pub use process_usage::process_usage;
+pub use request_id::{REQUEST_ID, SendRequestId, request_id, with_request_id};
 pub use retry::{WorkerRestart, WorkerRestarter, reconnect_backoff};
 pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};

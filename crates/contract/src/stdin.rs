@@ -5,8 +5,8 @@ use headwater_protocol::ExecutionId;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
-use tonic::transport::Channel;
 
+use crate::client::Transport;
 use crate::error::{ContractError, Fault, FaultKind};
 use crate::v1::{self, worker_client::WorkerClient};
 
@@ -21,7 +21,7 @@ pub struct StdinWriter {
 }
 
 impl StdinWriter {
-    pub(crate) async fn open(mut worker: WorkerClient<Channel>, id: ExecutionId) -> Result<Self> {
+    pub(crate) async fn open(mut worker: WorkerClient<Transport>, id: ExecutionId) -> Result<Self> {
         let (chunks, receiver) = mpsc::channel(4);
         let first = v1::StdinChunk { execution_id: id.to_string(), ..v1::StdinChunk::default() };
         // The channel is new and empty: this neither blocks nor fails.

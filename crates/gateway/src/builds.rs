@@ -144,7 +144,7 @@ impl Gateway {
         if let Some(number) = number {
             row.number = number;
             self.feeds.announce(&row);
-            self.metrics.started.inc();
+            self.metrics.started();
         }
         self.recorder.watch_end(id);
         Ok(())

@@ -214,6 +214,16 @@ impl Config {
         Ok(config)
     }
 
+    /// The format of the log in the file, for the worker, which has the same. A file that is not valid is reported by
+    /// [`Self::load`].
+    #[must_use]
+    pub fn log_format_of_file(data: &Path, file: Option<&Path>) -> LogFormat {
+        let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let file = settings::read::<File>(&text, |_| None);
+        file.ok().and_then(|file| file.server.log_format).unwrap_or_default()
+    }
+
     fn apply(&mut self, overrides: Overrides) {
         self.listen = overrides.listen.unwrap_or(self.listen);
         self.allow_remote = overrides.allow_remote.unwrap_or(self.allow_remote);

@@ -6,12 +6,10 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use headwater_contract::{ContractError, Fault, FaultKind};
+use headwater_contract::{ContractError, Fault, FaultKind, request_id};
 use headwater_protocol::api::{ErrorBody, ErrorCode, ErrorDetail, RequestError};
 use headwater_protocol::{IdError, SpecError};
 use headwater_store::StoreError;
-
-use crate::http::rate_limit::request_id;
 
 /// The error response of a route.
 #[derive(Debug, Clone)]
@@ -116,6 +114,8 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body())).into_response();
+        // For the metrics.
+        response.extensions_mut().insert(self.code);
         let headers = response.headers_mut();
         if let Some(after) = self.retry_after {
             // Whole seconds, and at least 1: with 0, clients would retry at once.

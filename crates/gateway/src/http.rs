@@ -1,6 +1,7 @@
 //! The HTTP code that all routes share: extractors, strict JSON, paging, idempotency, rate limits, OpenAPI
 //! responses.
 
+pub(crate) mod access_log;
 pub(crate) mod extract;
 pub(crate) mod idempotency;
 pub(crate) mod json_stream;

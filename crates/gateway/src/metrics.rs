@@ -1,54 +1,68 @@
-//! The server's metrics, for Prometheus.
+//! The server's metrics, for Prometheus. This file counts events as they happen; [`figures`] has the values that are
+//! read when `/metrics` is requested.
+//!
+//! Every label value of a closed set exists from the start, with the value 0: `rate()` and `increase()` do not see the
+//! first event of a series that appears with it.
+
+mod figures;
 
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use headwater_contract::panics;
-use headwater_contract::v1::{DiskResponse, OwnerDisk};
+use headwater_protocol::api::ErrorCode;
+use headwater_protocol::{Reason, Verdict};
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
+
+pub(crate) use self::figures::Figures;
+use crate::quota::admission::Refusal;
+
+/// The kinds of streams to clients.
+const STREAMS: [&str; 11] = [
+    "archive",
+    "feed",
+    "file",
+    "json",
+    "raw",
+    "recording",
+    "search",
+    "sse",
+    "terminal",
+    "watch",
+    "websocket",
+];
+/// What the watchdog flags.
+const FLAGS: [&str; 2] = ["miner", "silent_load"];
+/// Why the queue refuses a start.
+const REFUSALS: [&str; 2] = ["full", "timeout"];
+/// What clients upload: input of programs, and files and archives.
+const UPLOADS: [&str; 2] = ["files", "stdin"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Status {
     status: u16,
 }
 
-/// The kind of a stream to a client.
+/// The kind of a stream to a client, of an upload, or of data on the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct StreamKind {
+pub(crate) struct Kind {
     pub(crate) kind: &'static str,
 }
 
+/// The reason of an end, a refusal or a flag.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Ending {
+struct Why {
     reason: &'static str,
 }
 
+/// The code of an error response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Flag {
-    reason: &'static str,
-}
-
-/// A part of the data on the disk.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Kind {
-    kind: &'static str,
-}
-
-/// One of the processes: `server` or `worker`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Process {
-    process: &'static str,
-}
-
-/// Why a log was removed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Rule {
-    reason: String,
+struct Code {
+    code: &'static str,
 }
 
 /// The metrics that `GET /metrics` returns.
@@ -56,146 +70,172 @@ struct Rule {
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Status, Counter>,
+    errors: Family<Code, Counter>,
     seconds: Histogram,
     /// Open connections.
     pub(crate) connections: Gauge,
     /// Open streams, by kind.
-    pub(crate) streams: Family<StreamKind, Gauge>,
-    /// Executions that this process started.
-    pub(crate) started: Counter,
-    ended: Family<Ending, Counter>,
+    pub(crate) streams: Family<Kind, Gauge>,
+    started: Counter,
+    start_seconds: Histogram,
+    ended: Family<Why, Counter>,
+    execution_seconds: Histogram,
+    output_bytes: Counter,
+    queue_seconds: Histogram,
+    queue_refused: Family<Why, Counter>,
     /// Bytes of output that were sent to clients.
     pub(crate) sent_bytes: Counter,
-    flags: Family<Flag, Counter>,
-    disk_bytes: Family<Kind, Gauge>,
-    disk_free: Gauge,
-    disk_total: Gauge,
-    logs: Gauge,
-    /// Counted by the worker since it started. A gauge, because a restart of the worker resets it.
-    logs_removed: Family<Rule, Gauge>,
-    logs_removed_bytes: Family<Rule, Gauge>,
-    panics: Family<Process, Gauge>,
+    received_bytes: Family<Kind, Counter>,
+    flags: Family<Why, Counter>,
+    /// How often another worker was found than before.
+    pub(crate) worker_restarts: Counter,
     /// Rows of executions, sessions and credentials that were removed because of their age or number.
     pub(crate) rows_removed: Counter,
     /// Audit rows that were removed.
     pub(crate) audit_removed: Counter,
+    /// What is read when the metrics are requested.
+    pub(crate) figures: Figures,
+}
+
+/// Registers a metric that starts with no value or 0.
+fn register<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    registered(registry, name, help, M::default())
+}
+
+fn registered<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// Registers a histogram of seconds whose buckets grow by the factor 4.
+fn histogram(registry: &mut Registry, name: &str, help: &str, first: f64, buckets: u16) -> Histogram {
+    registered(registry, name, help, Histogram::new(exponential_buckets(first, 4.0, buckets)))
 }
 
 impl Metrics {
     /// Creates all metrics, with the value 0.
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("headwater");
-        let requests = Family::default();
-        registry.register("requests", "requests, by the status of the response", requests.clone());
-        let seconds = Histogram::new(exponential_buckets(0.000_1, 4.0, 10));
-        registry.register("request_seconds", "time until the response began", seconds.clone());
-        let connections = Gauge::default();
-        registry.register("connections", "open connections", connections.clone());
-        let streams = Family::default();
-        registry.register("streams", "open streams of events", streams.clone());
-        let started = Counter::default();
-        registry.register("executions_started", "executions that were started", started.clone());
-        let ended = Family::default();
-        registry.register("executions_ended", "executions that ended, by reason", ended.clone());
-        let sent_bytes = Counter::default();
-        registry.register("sent_bytes", "bytes of output that were sent to clients", sent_bytes.clone());
-        let flags = Family::default();
-        registry.register("watchdog_flags", "suspected abuse, by reason", flags.clone());
-        let disk_bytes = Family::default();
-        registry.register(
-            "disk_bytes",
-            "bytes on the disk: logs, workspaces, snapshots, store",
-            disk_bytes.clone(),
-        );
-        let disk_free = Gauge::default();
-        registry.register(
-            "disk_free_bytes",
-            "free bytes of the data folder's file system",
-            disk_free.clone(),
-        );
-        let disk_total = Gauge::default();
-        registry.register("disk_total_bytes", "bytes of the data folder's file system", disk_total.clone());
-        let logs = Gauge::default();
-        registry.register("logs", "logs of ended executions that are kept", logs.clone());
-        let logs_removed = Family::default();
-        let help = "logs that retention removed since the worker started, by reason";
-        registry.register("logs_removed", help, logs_removed.clone());
-        let logs_removed_bytes = Family::default();
-        let help = "bytes of the logs that retention removed since the worker started, by reason";
-        registry.register("logs_removed_bytes", help, logs_removed_bytes.clone());
-        let panics = Family::default();
-        registry.register(
-            "panics",
-            "bugs that ended a request, a stream or a session, by process",
-            panics.clone(),
-        );
-        let rows_removed = Counter::default();
-        registry.register("rows_removed", "rows of the store that were removed", rows_removed.clone());
-        let audit_removed = Counter::default();
-        registry.register("audit_removed", "audit rows that were removed", audit_removed.clone());
-        Self {
+        let all = &mut registry;
+        let metrics = Self {
+            requests: register(all, "requests", "requests, by the status of the response"),
+            errors: register(all, "errors", "error responses, by code"),
+            seconds: histogram(all, "request_seconds", "time until the response began", 0.000_1, 10),
+            connections: register(all, "connections", "open connections"),
+            streams: register(all, "streams", "open streams of events"),
+            started: register(all, "executions_started", "executions that were started"),
+            start_seconds: histogram(
+                all,
+                "start_seconds",
+                "time until the worker has accepted a start, with the wait in the queue",
+                0.001,
+                9, // up to 66 s: a start waits 30 s at most by default
+            ),
+            ended: register(all, "executions_ended", "executions that ended, by reason"),
+            execution_seconds: histogram(
+                all,
+                "execution_seconds",
+                "wall-clock time of executions that ended",
+                0.01,
+                11, // up to 3 h
+            ),
+            output_bytes: register(all, "output_bytes", "bytes of output of executions that ended"),
+            queue_seconds: histogram(all, "queue_seconds", "time of starts in the queue", 0.001, 9),
+            queue_refused: register(all, "queue_refused", "starts that the queue refused, by reason"),
+            sent_bytes: register(all, "sent_bytes", "bytes of output that were sent to clients"),
+            received_bytes: register(
+                all,
+                "received_bytes",
+                "bytes of input and files that clients sent, by kind",
+            ),
+            flags: register(all, "watchdog_flags", "suspected abuse, by reason"),
+            worker_restarts: register(all, "worker_restarts", "restarts of the worker that were noticed"),
+            rows_removed: register(all, "rows_removed", "rows of the store that were removed"),
+            audit_removed: register(all, "audit_removed", "audit rows that were removed"),
+            figures: Figures::new(all),
             registry,
-            requests,
-            seconds,
-            connections,
-            streams,
-            started,
-            ended,
-            sent_bytes,
-            flags,
-            disk_bytes,
-            disk_free,
-            disk_total,
-            logs,
-            logs_removed,
-            logs_removed_bytes,
-            panics,
-            rows_removed,
-            audit_removed,
+        };
+        metrics.create_series();
+        metrics
+    }
+
+    /// Creates the series of all closed sets.
+    fn create_series(&self) {
+        for code in ErrorCode::ALL {
+            drop(self.errors.get_or_create(&Code { code: code.name() }));
+        }
+        for reason in Reason::ALL {
+            drop(self.ended.get_or_create(&Why { reason: reason.name() }));
+        }
+        for kind in STREAMS {
+            drop(self.streams.get_or_create(&Kind { kind }));
+        }
+        for reason in FLAGS {
+            drop(self.flags.get_or_create(&Why { reason }));
+        }
+        for reason in REFUSALS {
+            drop(self.queue_refused.get_or_create(&Why { reason }));
+        }
+        for kind in UPLOADS {
+            drop(self.received_bytes.get_or_create(&Kind { kind }));
         }
     }
 
-    /// Updates the metrics of the disk from the worker's report.
-    pub(crate) fn disk(&self, report: &DiskResponse) {
-        let sum = |part: fn(&OwnerDisk) -> u64| report.owners.iter().map(part).sum::<u64>();
-        self.kept("logs", sum(|one| one.log_bytes));
-        self.kept("workspaces", sum(|one| one.workspace_bytes));
-        self.kept("snapshots", sum(|one| one.snapshot_bytes));
-        self.logs.set(signed(sum(|one| one.logs)));
-        self.disk_free.set(signed(report.free_bytes));
-        self.disk_total.set(signed(report.total_bytes));
-        self.panics.get_or_create(&Process { process: "worker" }).set(signed(report.panics));
-        for removed in &report.removed {
-            let rule = Rule { reason: removed.reason.clone() };
-            self.logs_removed.get_or_create(&rule).set(signed(removed.logs));
-            self.logs_removed_bytes.get_or_create(&rule).set(signed(removed.bytes));
-        }
-    }
-
-    /// Sets the size of a part of the data on the disk.
-    pub(crate) fn kept(&self, kind: &'static str, bytes: u64) {
-        self.disk_bytes.get_or_create(&Kind { kind }).set(signed(bytes));
-    }
-
-    /// Counts a response.
-    pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
+    /// Counts a response; `error` is its code if it is an error.
+    pub(crate) fn answered(&self, status: StatusCode, error: Option<ErrorCode>, after: Duration) {
         self.requests.get_or_create(&Status { status: status.as_u16() }).inc();
+        if let Some(code) = error {
+            self.errors.get_or_create(&Code { code: code.name() }).inc();
+        }
         self.seconds.observe(after.as_secs_f64());
     }
 
+    /// Counts an execution that was started.
+    pub(crate) fn started(&self) {
+        self.started.inc();
+    }
+
+    /// Counts the time of a start, from the request to the worker's response.
+    pub(crate) fn accepted(&self, after: Duration) {
+        self.start_seconds.observe(after.as_secs_f64());
+    }
+
+    /// Counts the time that a start was in the queue, and a refusal by it.
+    pub(crate) fn queued(&self, waited: Duration, refusal: Option<&Refusal>) {
+        self.queue_seconds.observe(waited.as_secs_f64());
+        let reason = match refusal {
+            Some(Refusal::QueueFull(_)) => "full",
+            Some(Refusal::TimedOut(_)) => "timeout",
+            None => return,
+        };
+        self.queue_refused.get_or_create(&Why { reason }).inc();
+    }
+
     /// Counts an execution that ended.
-    pub(crate) fn ended(&self, reason: &'static str) {
-        self.ended.get_or_create(&Ending { reason }).inc();
+    pub(crate) fn ended(&self, verdict: &Verdict) {
+        self.ended.get_or_create(&Why { reason: verdict.reason.name() }).inc();
+        self.execution_seconds.observe(Duration::from_millis(verdict.duration_ms).as_secs_f64());
+        let printed = [verdict.stdout_bytes, verdict.stderr_bytes, verdict.output_bytes];
+        self.output_bytes.inc_by(printed.into_iter().fold(0, u64::saturating_add));
+    }
+
+    /// Counts bytes of input that a client sent.
+    pub(crate) fn received_stdin(&self, bytes: usize) {
+        self.received_bytes.get_or_create(&Kind { kind: "stdin" }).inc_by(bytes as u64);
+    }
+
+    /// Counts bytes of a file or an archive that a client sent.
+    pub(crate) fn received_file(&self, bytes: usize) {
+        self.received_bytes.get_or_create(&Kind { kind: "files" }).inc_by(bytes as u64);
     }
 
     /// Counts a case of suspected abuse.
     pub(crate) fn flagged(&self, reason: &'static str) {
-        self.flags.get_or_create(&Flag { reason }).inc();
+        self.flags.get_or_create(&Why { reason }).inc();
     }
 
     /// Returns all metrics in the text format of Prometheus.
     pub(crate) fn text(&self) -> String {
-        self.panics.get_or_create(&Process { process: "server" }).set(signed(panics::count()));
         let mut text = String::new();
         // Writing to memory does not fail.
         let _ = encode(&mut text, &self.registry);
@@ -203,7 +243,51 @@ impl Metrics {
     }
 }
 
-/// Converts a number for a gauge, which is signed.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_series_of_a_closed_set_exists_from_the_start() {
+        let text = Metrics::new().text();
+        let mut expected: Vec<String> =
+            Reason::ALL.map(|one| format!("executions_ended_total{{reason=\"{}\"}} 0", one.name())).into();
+        expected.extend(ErrorCode::ALL.map(|one| format!("errors_total{{code=\"{}\"}} 0", one.name())));
+        expected.extend(STREAMS.map(|kind| format!("streams{{kind=\"{kind}\"}} 0")));
+        for line in [
+            "queue_refused_total{reason=\"full\"} 0",
+            "watchdog_flags_total{reason=\"miner\"} 0",
+            "received_bytes_total{kind=\"stdin\"} 0",
+            "sessions{state=\"hibernated\"} 0",
+            "cache_requests_total{cache=\"packages\",result=\"hit\"} 0",
+            "logs_removed{reason=\"age\"} 0",
+            "panics{process=\"worker\"} 0",
+            "disk_bytes{kind=\"builds\"} 0",
+            "worker_restarts_total 0",
+        ] {
+            expected.push(line.to_owned());
+        }
+        for line in expected {
+            assert!(text.contains(&format!("\nheadwater_{line}\n")), "{line} is missing:\n{text}");
+        }
+    }
+
+    #[test]
+    fn an_end_counts_its_reason_its_duration_and_its_output() {
+        let metrics = Metrics::new();
+        let verdict = Verdict { duration_ms: 20, stdout_bytes: 5, ..Verdict::new(Reason::Lost) };
+        metrics.ended(&verdict);
+        metrics.queued(Duration::from_millis(3), Some(&Refusal::TimedOut(1)));
+        let text = metrics.text();
+        for line in [
+            "executions_ended_total{reason=\"lost\"} 1",
+            "execution_seconds_bucket{le=\"0.01\"} 0",
+            "execution_seconds_bucket{le=\"0.04\"} 1",
+            "output_bytes_total 5",
+            "queue_refused_total{reason=\"timeout\"} 1",
+            "queue_seconds_count 1",
+        ] {
+            assert!(text.contains(&format!("\nheadwater_{line}\n")), "{line} is missing:\n{text}");
+        }
+    }
 }

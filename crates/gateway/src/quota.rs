@@ -8,7 +8,7 @@ pub(crate) mod rates;
 pub(crate) mod watchdog;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_protocol::Verdict;
 use headwater_protocol::api::ErrorCode;
@@ -119,7 +119,7 @@ impl Quota {
     /// Measures the disk, for the quotas and the metrics.
     pub(crate) async fn measure_disk(&self) -> Result<(), ApiError> {
         let disk = self.worker.disk().await?;
-        self.metrics.disk(&disk);
+        self.metrics.figures.set_report(&disk);
         self.meter.set_disk(disk.owners);
         Ok(())
     }
@@ -146,7 +146,10 @@ impl Quota {
             queue_length: quotas.queue_length,
             max_wait: quotas.queue_wait,
         };
-        self.admission.enter(owner, what, rules).await.map_err(|refusal| {
+        let began = Instant::now();
+        let entered = self.admission.enter(owner, what, rules).await;
+        self.metrics.queued(began.elapsed(), entered.as_ref().err());
+        entered.map_err(|refusal| {
             let message = match refusal {
                 Refusal::QueueFull(waiting) => {
                     format!("{waiting} starts of `{owner}` are already in the queue")

@@ -13,6 +13,7 @@ pub(crate) mod executions;
 pub(crate) mod feeds;
 pub(crate) mod files;
 pub(crate) mod health;
+pub(crate) mod home;
 pub(crate) mod info;
 pub(crate) mod login;
 pub(crate) mod output;

@@ -143,6 +143,7 @@ impl Gateway {
         self.always("reserve", |gateway| async move { gateway.keep_reserve().await });
         self.always("worker", |gateway| async move {
             let came_back = || {
+                gateway.metrics.worker_restarts.inc();
                 let reconciler = Arc::clone(&gateway.reconciler);
                 gateway.background.until_stopped(async move { reconciler.reconcile().await });
             };

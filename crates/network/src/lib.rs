@@ -27,6 +27,7 @@ mod upstream;
 use std::path::Path;
 use std::sync::Arc;
 
+use headwater_contract::v1::CacheUsage;
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Network as Wanted, SandboxKind};
 use tokio::runtime::Handle;
@@ -69,6 +70,11 @@ impl Network {
             rules,
             runtime,
         })
+    }
+
+    /// The look-ups and the size of the package cache. Blocks.
+    pub fn package_cache(&self) -> CacheUsage {
+        self.mirror.cache_usage()
     }
 
     /// Whether a session may have this network.

@@ -31,6 +31,7 @@ mod store;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use headwater_contract::v1::CacheUsage;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_LENGTH};
 use hyper::{Method, Request, Response, StatusCode};
@@ -60,6 +61,7 @@ pub(crate) struct Mirror {
     passed: Vec<(Kind, Url)>,
     pages: Pages,
     downloads: Arc<Downloads>,
+    store: Arc<Store>,
 }
 
 impl Mirror {
@@ -77,8 +79,14 @@ impl Mirror {
             pypi: config.python_index.clone().map(Pypi::new),
             npm: config.npm_registry.clone().map(Npm::new),
             pages: Pages::new(Arc::clone(&fetch), Arc::clone(&store)),
-            downloads: Arc::new(Downloads::new(fetch, store)),
+            downloads: Arc::new(Downloads::new(fetch, Arc::clone(&store))),
+            store,
         }
+    }
+
+    /// The look-ups and the size of the cache. Blocks.
+    pub(crate) fn cache_usage(&self) -> CacheUsage {
+        self.store.usage()
     }
 
     /// Answers a request to the mirror.

@@ -2,6 +2,7 @@
 
 use headwater_contract::{Fault, FaultKind};
 use tokio::task::JoinError;
+use tracing::Instrument;
 
 /// Runs blocking work on a thread; it runs to its end even if the caller goes away.
 pub(crate) async fn blocking<T: Send + 'static>(
@@ -14,7 +15,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 pub(crate) async fn detached<T: Send + 'static>(
     call: impl Future<Output = Result<T, Fault>> + Send + 'static,
 ) -> Result<T, Fault> {
-    tokio::spawn(call).await.unwrap_or_else(|error| Err(join_fault(&error)))
+    tokio::spawn(call.in_current_span()).await.unwrap_or_else(|error| Err(join_fault(&error)))
 }
 
 fn join_fault(error: &JoinError) -> Fault {

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Weak};
 
-use headwater_contract::{Fault, FaultKind};
+use headwater_contract::{CacheCounter, Fault, FaultKind};
 use headwater_network::Network;
 use headwater_protocol::{ExecutionId, now_ms};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
@@ -42,6 +42,8 @@ pub(crate) struct Engine {
     pub(crate) projects: Projects,
     pub(crate) pool: Pool,
     pub(crate) network: Arc<Network>,
+    /// The look-ups of the build cache.
+    pub(crate) build_cache: Arc<CacheCounter>,
     /// The runtime that moves output. It is not the one that serves calls, so that a disk that stalls delays only output.
     pub(crate) io_runtime: Handle,
     /// Cancelled when the worker is to stop.
@@ -87,6 +89,7 @@ impl Engine {
                 setup.folder.root(),
                 setup.rpc_runtime,
             ),
+            build_cache: Arc::default(),
             terminals: Hub::open(&setup.folder, setup.config.terminals),
             retention: Retention::new(setup.config.retention.rules, setup.folder.root()),
             projects: Projects::find(setup.folder.root()),

@@ -1,5 +1,6 @@
 //! The gRPC services of the contract on one socket: each call is dispatched by the name of its service.
 
+mod access_log;
 mod builds;
 pub(crate) mod connections;
 pub(crate) mod files;
@@ -25,6 +26,7 @@ use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
 use tonic::codegen::{BoxFuture, Service as Tower};
 
+use self::access_log::{Call, logged};
 use self::builds::BuildsService;
 use self::terminals::TerminalsService;
 use self::trees::TreesService;
@@ -85,7 +87,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        Box::pin(answered(self.dispatch(request)))
+        let call = Call::of(&request);
+        Box::pin(logged(call, answered(self.dispatch(request))))
     }
 }
 

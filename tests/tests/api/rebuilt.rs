@@ -169,7 +169,7 @@ async fn each_execution_is_counted_and_logged_once_however_many_watch_it() -> Re
     assert!(me.get(&format!("/v1/executions/{id}/events")).await?.text().contains("event: closed"));
     assert_eq!(me.closed(&id).await?["exit"]["code"], 3);
     let text = counted().await?;
-    assert!(!text.contains("headwater_executions_ended_total{"), "{text}");
+    assert!(text.contains("headwater_executions_ended_total{reason=\"exited\"} 0\n"), "{text}");
     let log = server.log();
     for line in ["execution started", "execution ended"] {
         assert_eq!(log.lines().filter(|text| text.contains(line)).count(), 1, "{log}");

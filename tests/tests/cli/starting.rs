@@ -81,6 +81,22 @@ async fn ten_clients_at_once_start_one_worker() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_worker_that_does_not_answer_in_time_is_not_left_behind() -> Result<()> {
+    let fresh = Fresh::new()?;
+    std::fs::create_dir(fresh.data())?;
+    // The worker reads this file when it starts, and a FIFO without a writer makes it wait.
+    let made = Command::new("mkfifo").arg(fresh.data().join("removed.jsonl")).status()?;
+    assert!(made.success());
+    let serve = Running::start(fresh.command(&["serve", "--listen", "127.0.0.1:0"]))?;
+    headwater_tests::host::eventually("a worker", async || !workers(&fresh.data()).is_empty()).await?;
+    let done = serve.finish()?;
+    assert_eq!(done.code, Some(5), "{}", done.errors());
+    assert!(done.errors().contains("does not answer"), "{}", done.errors());
+    assert_eq!(workers(&fresh.data()), [0; 0]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_folder_where_nothing_ran_starts_nothing() -> Result<()> {
     let fresh = Fresh::new()?;
     for words in [&["ps"][..], &["logs", "x"], &["sessions"], &["kill", "x"]] {

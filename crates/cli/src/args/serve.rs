@@ -92,6 +92,10 @@ pub enum TokenAction {
         /// Role, which limits what the token may do [default: `member`, or less if you have less]
         #[arg(long)]
         role: Option<RoleArg>,
+        /// Area that the token is restricted to, such as `files:read` or `metrics:read`; may be repeated
+        /// [default: everything that its role allows]
+        #[arg(long, value_name = "SCOPE")]
+        scope: Vec<String>,
         /// Lifetime, such as `30d` or `12h` [default: unlimited]
         #[arg(long, value_name = "TIME", value_parser = parse_duration)]
         expires: Option<Duration>,

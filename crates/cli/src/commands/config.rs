@@ -64,7 +64,8 @@ pub fn load_worker(data: &Path, args: &ConfigArgs) -> Result<WorkerConfig, Comma
 /// Prints the configuration. `matches` are those of this command, which tell flags from variables.
 pub async fn config(data: &Path, args: &ShowConfigArgs, matches: &ArgMatches) -> Result<u8, CommandError> {
     let worker = load_worker(data, &args.config)?;
-    let values = settings::values(&load(data, &args.config)?, &worker);
+    let server = load(data, &args.config)?;
+    let values = settings::values(&server, &worker);
     let defaults = settings::values(&Config::defaults(data), &WorkerConfig::defaults(data));
     let path = args.config.config.clone().unwrap_or_else(|| data.join("headwater.toml"));
     let origins = Origins {
@@ -73,7 +74,7 @@ pub async fn config(data: &Path, args: &ShowConfigArgs, matches: &ArgMatches) ->
         env: &|name| std::env::var(name).ok(),
     };
     let mut settings = settings::all(values, defaults, &origins);
-    let outdated = running::outdated(&Place::new(data.to_owned()), &worker).await?;
+    let outdated = running::outdated(&Place::new(data.to_owned()), &worker, server.log_format).await?;
     for difference in outdated.iter().flat_map(|worker| &worker.differences) {
         if let Some(setting) = settings.iter_mut().find(|setting| setting.path == difference.path) {
             setting.running = Some(difference.running.clone());

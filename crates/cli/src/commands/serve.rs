@@ -58,6 +58,7 @@ fn place(data: &Path, args: &ServeArgs) -> Place {
     let mut place = Place::new(data.to_owned());
     place.sandbox = args.config.sandbox.map(Into::into);
     place.config.clone_from(&args.config.config);
+    place.log_format = args.config.log_format.map(Into::into);
     place
 }
 

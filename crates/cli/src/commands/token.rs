@@ -27,14 +27,16 @@ struct NewToken {
     /// The user; by default `admin`, or the caller of a server.
     user: Option<String>,
     role: Option<RoleArg>,
+    /// The only scopes; empty: all of its role.
+    scopes: Vec<String>,
     expires: Option<Duration>,
 }
 
 /// Runs the action.
 pub async fn token(data: &Path, server: Option<&Server>, args: TokenArgs) -> Result<u8, CommandError> {
     match args.action {
-        TokenAction::Create { name, user, role, expires, json } => {
-            let new = NewToken { name, user, role, expires };
+        TokenAction::Create { name, user, role, scope, expires, json } => {
+            let new = NewToken { name, user, role, scopes: scope, expires };
             let created = match server {
                 Some(server) => api::create(&server.client()?, &new).await?,
                 None => store::create(data, &new).await?,

@@ -4,7 +4,7 @@ mod rotate;
 
 use std::path::Path;
 
-use headwater_gateway::config::LogFormat;
+use headwater_gateway::config::{Config as ServerConfig, LogFormat};
 use headwater_worker::config::Config;
 use headwater_worker::{ServeError, serve};
 
@@ -23,8 +23,9 @@ pub fn worker(data: &Path, args: &WorkerArgs) -> Result<u8, CommandError> {
         let _ = rustix::process::setsid();
     }
     let config = configuration(data, args)?;
-    log_to_stderr(args.detached.then_some(&config));
-    let record = |config: &Config| running::record(config, args.detached);
+    let format = log_format(data, args);
+    log_to_stderr(format, args.detached.then_some(&config));
+    let record = |config: &Config| running::record(config, format, args.detached);
     match serve(config, record) {
         Ok(()) => Ok(0),
         Err(error @ ServeError::AlreadyRunning { .. }) => {
@@ -45,16 +46,23 @@ fn configuration(data: &Path, args: &WorkerArgs) -> Result<Config, CommandError>
     Ok(config)
 }
 
+/// The format of the log: that of the server, unless a flag sets another.
+fn log_format(data: &Path, args: &WorkerArgs) -> LogFormat {
+    let configured = || ServerConfig::log_format_of_file(data, args.config.as_deref());
+    args.log_format.map_or_else(configured, Into::into)
+}
+
 /// Starts logging. The log of a background worker is a file in the data folder, which is rotated.
-fn log_to_stderr(background: Option<&Config>) {
-    let colours = log::has_colours();
-    let line = escape::Log { colours, json: false };
+fn log_to_stderr(format: LogFormat, background: Option<&Config>) {
+    let json = format == LogFormat::Json;
+    let colours = !json && log::has_colours();
+    let line = escape::Log { colours, json };
     match background {
         Some(Config { data, retention, .. }) => {
             let rotation = Rotation::new(data, retention.worker_log_bytes, retention.worker_log_files);
-            log::write_to(LogFormat::Text, colours, Rotating { rotation, log: line });
+            log::write_to(format, colours, Rotating { rotation, log: line });
         }
-        None => log::write_to(LogFormat::Text, colours, line),
+        None => log::write_to(format, colours, line),
     }
 }
 
@@ -77,5 +85,19 @@ mod tests {
         let config = configuration(folder.path(), &args).unwrap();
         assert_eq!((config.sandbox, config.pool), (SandboxKind::None, 7));
         assert_eq!(config.orphan_timeout, Duration::from_mins(1));
+    }
+
+    #[test]
+    fn the_log_has_the_format_of_the_server_unless_a_flag_sets_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let format = |line: &[&str]| {
+            let line = ["headwater", "worker"].iter().chain(line);
+            let Command::Worker(args) = Cli::try_parse_from(line).unwrap().command else { panic!() };
+            log_format(folder.path(), &args)
+        };
+        assert_eq!(format(&[]), LogFormat::Text);
+        std::fs::write(folder.path().join("headwater.toml"), "[server]\nlog_format = \"json\"\n").unwrap();
+        assert_eq!(format(&[]), LogFormat::Json);
+        assert_eq!(format(&["--log-format", "text"]), LogFormat::Text);
     }
 }

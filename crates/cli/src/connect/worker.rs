@@ -14,7 +14,7 @@ use super::Place;
 use crate::commands::serve::supervisor;
 use crate::error::{CommandError, ErrorKind};
 use crate::server::Server;
-use crate::start;
+use crate::start::{self, IfSlow, NewWorker};
 
 /// How long a server may take to restart its worker before we do.
 const HEAD_START: Duration = Duration::from_millis(200);
@@ -63,7 +63,7 @@ impl Place {
         let client = if let Some(client) = self.running().await? {
             client
         } else {
-            start::start(&self.data, self.sandbox, self.config.as_deref()).await?;
+            start::start(&self.starter(self.sandbox, false).worker, IfSlow::End).await?;
             connect(&self.socket()?).await?
         };
         // A worker killed just now may have accepted the connection: it does not answer and has to be restarted. Nothing
@@ -88,7 +88,8 @@ impl Place {
     }
 
     fn starter(&self, sandbox: Option<SandboxKind>, even_if_stopped: bool) -> Starter {
-        Starter { data: self.data.clone(), sandbox, config: self.config.clone(), even_if_stopped }
+        let (data, config, log_format) = (self.data.clone(), self.config.clone(), self.log_format);
+        Starter { worker: NewWorker { data, sandbox, config, log_format }, even_if_stopped }
     }
 
     /// The worker of a data folder that must exist.
@@ -122,9 +123,7 @@ impl Place {
 /// Restarts a worker that was killed.
 #[derive(Debug)]
 struct Starter {
-    data: PathBuf,
-    sandbox: Option<SandboxKind>,
-    config: Option<PathBuf>,
+    worker: NewWorker,
     /// Also restart a worker that was asked to stop.
     even_if_stopped: bool,
 }
@@ -133,11 +132,11 @@ impl WorkerRestarter for Starter {
     fn restart(&self, lost_for: Duration) -> WorkerRestart<'_> {
         Box::pin(async move {
             // A worker that is asked to stop removes its socket; restarting it would undo that.
-            let was_stopped = !self.even_if_stopped && !exists(&socket_path(&self.data));
+            let was_stopped = !self.even_if_stopped && !exists(&socket_path(&self.worker.data));
             if lost_for < HEAD_START || was_stopped {
                 return Ok(());
             }
-            let started = start::start(&self.data, self.sandbox, self.config.as_deref()).await;
+            let started = start::start(&self.worker, IfSlow::Keep).await;
             started.map_err(|error| error.message)
         })
     }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use headwater_contract::ACCESS_LOG;
 use tracing::callsite::Identifier;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
@@ -17,7 +18,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 const MAX_WARNINGS: u32 = 10;
 /// Informational lines per callsite and window: a busy server logs many.
 const MAX_INFO: u32 = 200;
-/// The target of the lines logged here, which are not counted.
+/// The target of the lines logged here, which are not counted. Nor are those of access logs: none may be missing.
 const TARGET: &str = "headwater::log";
 
 /// A layer of the subscriber that counts lines.
@@ -62,7 +63,9 @@ impl Repeats {
 
     /// Counts a line of this callsite; returns whether it is logged.
     fn admit(&self, metadata: &'static Metadata<'static>, now: Instant) -> bool {
-        let Some(max) = max_lines(*metadata.level()).filter(|_| metadata.target() != TARGET) else {
+        let Some(max) =
+            max_lines(*metadata.level()).filter(|_| ![TARGET, ACCESS_LOG].contains(&metadata.target()))
+        else {
             return true;
         };
         let mut state = self.state();

@@ -43,6 +43,26 @@ pub(crate) fn authorise(who: &Identity, need: Need) -> Result<(), ApiError> {
     decide(who, need, None)
 }
 
+/// Whether `who` may read the metrics of the whole server: an operator. Their token may be restricted to the scope
+/// `metrics:read`, so that a program that collects metrics gets a token that can do nothing else.
+pub(crate) fn authorise_metrics(who: &Identity) -> Result<(), ApiError> {
+    if who.bounds.scopes.is_none() {
+        return authorise(who, Need::Admin);
+    }
+    authorise(who, Need::Read)?;
+    if who.role != Role::Admin || who.bounds.sessions.is_some() {
+        return Err(operators_only());
+    }
+    Ok(())
+}
+
+fn operators_only() -> ApiError {
+    ApiError::forbidden(
+        "only operators may do this",
+        "use a token of the role `admin`: `headwater token create --role admin`",
+    )
+}
+
 /// Whether `who` may use an object. Objects of other users look as if they did not exist, so `missing` is the error.
 pub(crate) fn authorise_on(
     who: &Identity,
@@ -72,10 +92,7 @@ fn decide(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> Result<(), Ap
     match (need, who.role) {
         (Need::Read, _) => Ok(()),
         (Need::Admin, role) if role != Role::Admin || is_narrow || who.bounds.scopes.is_some() => {
-            Err(ApiError::forbidden(
-                "only operators may do this",
-                "use a token of the role `admin`: `headwater token create --role admin`",
-            ))
+            Err(operators_only())
         }
         (_, Role::Reader) => Err(ApiError::forbidden(
             "this token may only read",
@@ -160,6 +177,26 @@ mod tests {
             assert_eq!(NEEDS.map(|need| status(&ann, need, at(Some(outside)))), [404; 4]);
             assert_eq!(NEEDS.map(|need| status(&ann, need, at(None))), [404; 4]);
             assert_eq!(NEEDS.map(|need| status(&ann, need, None)), [200, 403, 403, 403]);
+        }
+    }
+
+    #[test]
+    fn only_operators_read_metrics_and_a_scope_for_metrics_is_enough() {
+        let status = |role, scope: Option<&str>| {
+            let mut ann = who("ann", role);
+            ann.bounds.area = Area::Metrics;
+            ann.bounds.scopes = scope.map(|scope| [scope.parse::<Scope>().unwrap()].into());
+            authorise_metrics(&ann).map_or_else(|error| error.status.as_u16(), |()| 200)
+        };
+        for (role, scope, expected) in [
+            (Role::Admin, None, 200),
+            (Role::Admin, Some("metrics:read"), 200),
+            (Role::Admin, Some("tokens:write"), 403),
+            (Role::Member, None, 403),
+            (Role::Member, Some("metrics:read"), 403),
+            (Role::Reader, Some("metrics:read"), 403),
+        ] {
+            assert_eq!(status(role, scope), expected, "{role} {scope:?}");
         }
     }
 

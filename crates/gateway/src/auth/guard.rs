@@ -15,7 +15,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use headwater_contract::panics;
+use headwater_contract::{panics, with_request_id};
 use headwater_protocol::api::ErrorCode;
 use tracing::Instrument;
 
@@ -28,8 +28,9 @@ use super::{
 use crate::audit::{Denial, is_denial};
 use crate::auth::revocation::{request_while_valid, response_while_valid};
 use crate::error::ApiError;
-use crate::http::rate_limit::{new_request_id, with_request_id};
-use crate::routes::router;
+use crate::http::access_log::Access;
+use crate::http::rate_limit::new_request_id;
+use crate::routes::{home, router};
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 
@@ -45,12 +46,14 @@ async fn caught(handling: impl Future<Output = Response>) -> Response {
 pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Request, next: Next) -> Response {
     proxies::resolve_client(&gateway.config.trusted_proxies, &mut request);
     let id = new_request_id();
+    let address = address(&request);
+    let access = Access::new(&id, &request, address);
     // The path only: a query string may hold a token.
-    let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
+    let span = tracing::info_span!("request", id, method = %request.method(), path = request.uri().path());
     let header = HeaderValue::from_str(&id);
     let allowed = cors::allowed_origin(&gateway.auth.origins, request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (address, mut who) = (address(&request), None);
+    let mut who = None;
     let handling = async {
         match admit(&gateway, request, &allowed).await {
             Ok(Admitted::Preflight(response)) => response,
@@ -76,7 +79,8 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
     // Boxed, because the future of all handlers together is large.
     let mut response = with_request_id(id, Box::pin(caught(handling).instrument(span))).await;
     let status = response.status();
-    gateway.metrics.answered(status, begun.elapsed());
+    let error = response.extensions().get::<ErrorCode>().copied();
+    gateway.metrics.answered(status, error, begun.elapsed());
     if is_denial(status) {
         gateway.audit.record_denial(&Denial {
             who: who.as_ref(),
@@ -94,7 +98,7 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
     // Responses are private: no cache keeps them, unless the handler allows it.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     cors::add_headers(&allowed, headers);
-    response
+    access.logged(who.as_ref().map(|who| who.owner.as_str()), response)
 }
 
 async fn admit(
@@ -114,12 +118,16 @@ async fn admit(
     gateway.rates.count_address(address)?;
     let secret = secret(&request)?;
     let by_cookie = matches!(secret, Some(Secret::Cookie(_)));
+    let (is_home, has_secret) = (home::is_page(&request), secret.is_some());
     if let Some(Secret::Ticket(_, stream)) = &secret {
         request.extensions_mut().insert(stream.clone());
     }
     let Some(mut who) = identify(gateway, secret, address).await? else {
-        gateway.rates.count_failure(address)?;
-        return Err(unauthenticated());
+        // The home page lets people sign in. It shows whether a secret is valid, so a wrong one is counted there, too.
+        if has_secret || !is_home {
+            gateway.rates.count_failure(address)?;
+        }
+        return if is_home { Ok(Admitted::Request(request)) } else { Err(unauthenticated()) };
     };
     if by_cookie {
         cookie::check(&gateway.auth.origins, request.method(), request.headers())?;
@@ -213,7 +221,8 @@ async fn identify(
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<String> {
+/// The token in `Authorization: Bearer`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = text.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())

@@ -23,6 +23,8 @@ pub(crate) enum Area {
     Builds,
     /// API tokens.
     Tokens,
+    /// The server's metrics.
+    Metrics,
     /// Everything else, which no scope covers.
     #[default]
     Other,
@@ -30,13 +32,14 @@ pub(crate) enum Area {
 
 impl Area {
     /// The areas that scopes exist for.
-    const NAMED: [(Self, &str); 6] = [
+    const NAMED: [(Self, &str); 7] = [
         (Self::Sessions, "sessions"),
         (Self::Executions, "executions"),
         (Self::Files, "files"),
         (Self::Terminals, "terminals"),
         (Self::Builds, "builds"),
         (Self::Tokens, "tokens"),
+        (Self::Metrics, "metrics"),
     ];
 
     fn name(self) -> &'static str {
@@ -56,6 +59,7 @@ impl Area {
             "terminals" | "recordings" => Self::Terminals,
             "builds" => Self::Builds,
             "tokens" => Self::Tokens,
+            "metrics" if words.len() == 1 => Self::Metrics,
             _ => Self::Other,
         }
     }
@@ -135,6 +139,16 @@ impl Bounds {
     }
 }
 
+/// Checks scopes that an operator wrote, and returns them as they are stored. The error says what is wrong.
+pub fn checked_scopes(texts: &[String]) -> Result<Vec<String>, String> {
+    let check = |text: &String| text.parse::<Scope>().map(|scope| scope.to_string());
+    texts
+        .iter()
+        .map(check)
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("{}: {}", error.message, error.hint))
+}
+
 /// The token has no scope for the request (403).
 pub(crate) fn out_of_scope(area: Area, need: Need) -> ApiError {
     let scope = Scope { area, writes: need != Need::Read };
@@ -168,7 +182,8 @@ mod tests {
             ("/v1/chat/executions/x".into(), Area::Executions),
             ("/v1/tokens".into(), Area::Tokens),
             ("/v1/users/files".into(), Area::Other),
-            ("/metrics".into(), Area::Other),
+            ("/metrics".into(), Area::Metrics),
+            ("/v1/metrics/x".into(), Area::Other),
             ("/v1/something/new".into(), Area::Other),
         ] {
             assert_eq!(Area::of(&path), area, "{path}");

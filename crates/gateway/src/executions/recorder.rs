@@ -162,7 +162,7 @@ impl Recorder {
         // Before the permit is returned: the usage may forbid the next start.
         self.quota.count_usage(&open.owner, verdict).await;
         drop(open.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
-        self.metrics.ended(verdict.reason.name());
+        self.metrics.ended(verdict);
         tracing::info!(
             execution = %id,
             session = %open.session_id,

@@ -9,7 +9,7 @@
 //! A start is completed even if the client disconnects.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_contract::{ContractError, FollowOptions, Follower};
 use headwater_protocol::{
@@ -204,6 +204,7 @@ impl Starts {
         execution: ExecutionSpec,
         call: C,
     ) -> Result<(ExecutionId, C::Output), ApiError> {
+        let since = Instant::now();
         let owner = if let Some(id) = execution.session {
             self.auth.may_use_session(who, Need::Write, id).await?
         } else {
@@ -215,7 +216,9 @@ impl Starts {
         let permit = self.quota.may_start(&owner, &what).await?;
         let (starts, who) = (Arc::clone(self), who.clone());
         let begin = async move { starts.begin_execution(&who, owner, execution, &call, permit).await };
-        self.background.detached(Box::pin(begin)).await
+        let started = self.background.detached(Box::pin(begin)).await?;
+        self.metrics.accepted(since.elapsed());
+        Ok(started)
     }
 
     async fn begin_execution<C: StartCall>(
@@ -381,7 +384,7 @@ impl Starts {
             self.auth.access.put_session(own.id, own.owner.clone());
         }
         self.feeds.announce(row);
-        self.metrics.started.inc();
+        self.metrics.started();
         let language = row.language.as_deref().unwrap_or("none");
         tracing::info!(
             execution = %row.id,

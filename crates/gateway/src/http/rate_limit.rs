@@ -1,23 +1,9 @@
-//! Rate limits (a token bucket for each API token and each address), and the ids of requests.
+//! Rate limits (a token bucket for each API token and each address), and new ids of requests.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-tokio::task_local! {
-    static REQUEST_ID: String;
-}
-
-/// Runs a request's handling under its id.
-pub(crate) async fn with_request_id<F: Future>(id: String, handling: F) -> F::Output {
-    REQUEST_ID.scope(id, handling).await
-}
-
-/// The id of the request that is handled here; empty outside of one.
-pub(crate) fn request_id() -> String {
-    REQUEST_ID.try_with(Clone::clone).unwrap_or_default()
-}
 
 /// A new id for a request.
 pub(crate) fn new_request_id() -> String {

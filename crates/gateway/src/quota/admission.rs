@@ -190,6 +190,11 @@ impl Admission {
         self.state().running.get(owner).copied().unwrap_or(0)
     }
 
+    /// The number of waiting starts of all owners.
+    pub(crate) fn queue_length(&self) -> usize {
+        self.state().queue.len()
+    }
+
     /// The waiting starts of an owner.
     pub(crate) fn waiting(&self, owner: &str) -> Vec<Waiting> {
         let state = self.state();

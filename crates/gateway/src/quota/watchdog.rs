@@ -166,6 +166,7 @@ impl Watchdog {
             }
             // A worker that does not answer is restarted by its supervisor.
             if let Ok(usage) = self.worker.usage().await {
+                self.metrics.figures.set_sessions(&usage);
                 self.check(&mut history, usage).await;
             }
             // Errors are in the log, and the next interval tries again.

@@ -6,11 +6,13 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use headwater_contract::process_usage;
 use headwater_protocol::api::ErrorBody;
+use tokio::time::timeout;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Identity, Need, authorise};
+use crate::auth::{Identity, authorise_metrics};
 use crate::error::ApiError;
 use crate::http::openapi::{Guarded, Public};
 use crate::state::Gateway;
@@ -36,7 +38,7 @@ async fn in_time<E: Into<ApiError>>(
     what: &'static str,
     response: impl Future<Output = Result<(), E>>,
 ) -> Result<(), ApiError> {
-    match tokio::time::timeout(READY_TIMEOUT, response).await {
+    match timeout(READY_TIMEOUT, response).await {
         Ok(response) => response.map_err(Into::into),
         Err(_) => Err(ApiError::unavailable(
             format!("the {what} does not respond"),
@@ -68,17 +70,36 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
     ))
 }
 
-/// Returns the server's metrics, for Prometheus.
+/// How long the worker may take to report its figures: less than the timeout of Prometheus, which is 10 s by default.
+const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Reads the figures that are not counted as they change. If the worker does not respond, its last known figures are
+/// reported.
+async fn measure(gateway: &Gateway) {
+    let figures = &gateway.metrics.figures;
+    let worker = async {
+        let info = timeout(SCRAPE_TIMEOUT, gateway.worker.once().info()).await.ok().and_then(Result::ok);
+        if info.is_some() {
+            let _ = timeout(SCRAPE_TIMEOUT, gateway.quota.measure_disk()).await;
+        }
+        figures.set_worker(info.as_ref());
+    };
+    let usage = tokio::task::spawn_blocking(process_usage);
+    let ((), shortage, usage) = tokio::join!(worker, gateway.shortage(), usage);
+    figures.set_disk(shortage.is_some(), gateway.config.store_bytes());
+    let queued = gateway.quota.admission.queue_length();
+    figures.set_server(gateway.started_at_ms, &usage.unwrap_or_default(), queued);
+}
+
+/// Returns the server's metrics, for Prometheus. For operators, and for their tokens with the scope `metrics:read`.
 #[utoipa::path(get, path = "/metrics", operation_id = "getMetrics", tag = "server",
     responses(
         (status = 200, body = String, content_type = "application/openmetrics-text", description = "OpenMetrics"),
         Guarded,
     ))]
 async fn metrics(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
-    authorise(&who, Need::Admin)?;
-    // If the worker does not respond, its last known figures are reported.
-    let _ = gateway.quota.measure_disk().await;
-    gateway.metrics.kept("store", gateway.config.store_bytes());
+    authorise_metrics(&who)?;
+    measure(&gateway).await;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, kind)], gateway.metrics.text()))
 }

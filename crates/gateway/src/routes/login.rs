@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use headwater_store::{SignInKind, SignInRow};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -15,7 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{
-    Credential, Identity, TICKET_LIFETIME, hash, is_ticket, random_hex, secret, set_cookie, unauthenticated,
+    Credential, Identity, TICKET_LIFETIME, bearer, hash, is_ticket, random_hex, secret, set_cookie,
+    unauthenticated,
 };
 use crate::error::ApiError;
 use crate::http::extract::Query;
@@ -27,11 +28,7 @@ use crate::state::Gateway;
 const COOKIE_PREFIX: &str = "hwc_";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    OpenApiRouter::new()
-        .routes(routes!(login))
-        .routes(routes!(ticket))
-        .merge(sign_in::routes())
-        .route("/", axum::routing::get(|| async { Redirect::to("/docs") }))
+    OpenApiRouter::new().routes(routes!(login)).routes(routes!(ticket)).merge(sign_in::routes())
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -42,6 +39,7 @@ struct LoginQuery {
 
 /// Sets a cookie for the token or share link in the URL, and redirects to the documentation. For people.
 ///
+/// A page sends the token as `Authorization: Bearer` instead, so that no history and no proxy's log contains it.
 /// The cookie is a separate secret: it ends with the token, and the token cannot be read from it.
 #[utoipa::path(get, path = "/login",
     operation_id = "openLoginLink", tag = "server", security(()), params(LoginQuery),
@@ -52,7 +50,7 @@ async fn login(
     Query(query): Query<LoginQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let token = query.token.unwrap_or_default();
+    let token = query.token.or_else(|| bearer(&headers)).unwrap_or_default();
     // A JWT or a ticket is valid for minutes and must not turn into a cookie that is valid for days.
     let is_plain = !is_ticket(&token)
         && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -52,6 +52,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::feeds::routes())
         .merge(routes::files::routes())
         .merge(routes::health::routes())
+        .merge(routes::home::routes())
         .merge(routes::editor::routes())
         .merge(routes::info::routes())
         .merge(routes::login::routes())

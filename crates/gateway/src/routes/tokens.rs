@@ -52,8 +52,8 @@ struct TokenRequest {
     #[schema(max_items = 100, value_type = Option<Vec<String>>)]
     sessions: Option<Vec<SessionId>>,
     /// The scopes to restrict the token to, such as `executions:read` or `files:write`; everything that its
-    /// role allows if absent. Areas are `sessions`, `executions`, `files`, `terminals`, `builds` and
-    /// `tokens`.
+    /// role allows if absent. Areas are `sessions`, `executions`, `files`, `terminals`, `builds`, `tokens`
+    /// and, for tokens of the role `admin`, `metrics`.
     #[schema(max_items = 20)]
     scopes: Option<Vec<String>>,
     /// The lifetime; if absent, unlimited, or that of your own token.

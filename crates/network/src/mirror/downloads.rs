@@ -71,7 +71,9 @@ impl Downloads {
         entry: Option<&Entry>,
     ) -> Result<Response<Body>, Refusal> {
         let entry = entry.ok_or_else(|| Refusal::missing("the package has no such file"))?;
-        if let Some((file, bytes)) = self.cached(&entry.checksum).await {
+        let cached = self.cached(&entry.checksum).await;
+        self.store.counter.count(cached.is_some());
+        if let Some((file, bytes)) = cached {
             return Ok(answer(reader::complete(file, bytes, &connection.meter), Some(bytes)));
         }
         let mut download = if let Some(download) = self.download_of(&entry.checksum) {

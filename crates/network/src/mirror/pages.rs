@@ -156,7 +156,9 @@ impl Pages {
         // Requests of one owner wait for each other, and not for those of other owners.
         let _lock = self.locks.lock(format!("{owner}\n{key}")).await;
         let old = self.cached(&key).await;
-        if !matches!(old, Some(CachedPage { fresh: true, .. })) {
+        let is_fresh = matches!(old, Some(CachedPage { fresh: true, .. }));
+        self.store.counter.count(is_fresh);
+        if !is_fresh {
             self.refresh(owner, &key, source, old).await?;
         }
         let path = self.store.page(&key);

@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::SystemTime;
 
+use headwater_contract::CacheCounter;
+use headwater_contract::v1::CacheUsage;
+
 /// A folder with a size limit.
 #[derive(Debug)]
 pub(super) struct Store {
@@ -23,11 +26,30 @@ pub(super) struct Store {
     /// The bytes in use, as far as known; measured again when they exceed the limit.
     used: Mutex<u64>,
     next_draft: AtomicU64,
+    /// Look-ups of pages and files.
+    pub(super) counter: CacheCounter,
 }
 
 impl Store {
-    pub(super) const fn new(folder: PathBuf, limit: u64) -> Self {
-        Self { folder, limit, prepared: Once::new(), used: Mutex::new(0), next_draft: AtomicU64::new(0) }
+    pub(super) fn new(folder: PathBuf, limit: u64) -> Self {
+        Self {
+            folder,
+            limit,
+            prepared: Once::new(),
+            used: Mutex::new(0),
+            next_draft: AtomicU64::new(0),
+            counter: CacheCounter::default(),
+        }
+    }
+
+    /// The look-ups and the size. Blocks.
+    pub(super) fn usage(&self) -> CacheUsage {
+        // A folder that nobody has used is not created for a measurement.
+        if self.folder.exists() {
+            self.prepared.call_once(|| self.prepare());
+        }
+        let bytes = *self.used();
+        CacheUsage { bytes, ..self.counter.usage("packages") }
     }
 
     /// The size limit in bytes.

@@ -11,10 +11,11 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
+use headwater_contract::CacheCounter;
 use headwater_protocol::ExecutionId;
 use headwater_protocol::build::Diagnostic;
 use headwater_workspace::create_private_folder;
@@ -75,13 +76,14 @@ pub(crate) struct Entry {
 pub(crate) struct Cache {
     root: PathBuf,
     most_bytes: u64,
-    bytes: AtomicU64,
+    /// Look-ups and size.
+    pub(super) counter: Arc<CacheCounter>,
     cleaning: Mutex<()>,
 }
 
 impl Cache {
     /// Opens the cache in this folder, with the entries of earlier workers. Blocks.
-    pub(crate) fn open(root: PathBuf, most_bytes: u64) -> io::Result<Self> {
+    pub(crate) fn open(root: PathBuf, most_bytes: u64, counter: Arc<CacheCounter>) -> io::Result<Self> {
         for kind in Kind::ALL {
             create_private_folder(&root.join(kind.folder()))?;
         }
@@ -89,9 +91,9 @@ impl Cache {
         // Entries that were being written when a worker was killed.
         let _ = fs::remove_dir_all(&new);
         create_private_folder(&new)?;
-        let cache = Self { root, most_bytes, bytes: AtomicU64::new(0), cleaning: Mutex::default() };
+        let cache = Self { root, most_bytes, counter, cleaning: Mutex::default() };
         let bytes = cache.entries().iter().map(|(_, bytes, _)| bytes).sum();
-        cache.bytes.store(bytes, Ordering::Relaxed);
+        cache.counter.bytes.store(bytes, Ordering::Relaxed);
         Ok(cache)
     }
 
@@ -123,7 +125,7 @@ impl Cache {
         }
         match self.write(kind, key, entry) {
             Ok(bytes) => {
-                let all = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                let all = self.counter.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
                 if all > self.most_bytes {
                     self.clean();
                 }
@@ -150,7 +152,7 @@ impl Cache {
     fn drop_file(&self, path: &Path, bytes: u64) {
         if fs::remove_file(path).is_ok() {
             let less = |all: u64| Some(all.saturating_sub(bytes));
-            let _ = self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+            let _ = self.counter.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         }
     }
 
@@ -162,7 +164,7 @@ impl Cache {
         let mut entries = self.entries();
         entries.sort_by_key(|(used, ..)| *used);
         let mut all: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
-        self.bytes.store(all, Ordering::Relaxed);
+        self.counter.bytes.store(all, Ordering::Relaxed);
         let keep = self.most_bytes / KEEP.1 * KEEP.0;
         for (_, bytes, path) in entries {
             if all <= keep {

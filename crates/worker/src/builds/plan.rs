@@ -136,12 +136,13 @@ impl Planner<'_> {
 
     /// An entry whose system files are unchanged.
     fn valid_entry(&self, kind: Kind, key: Key) -> Option<Entry> {
-        let entry = self.cache.get(kind, key)?;
         let is_same = |(path, then): &(String, Key)| {
             let now = host_path(path, self.binds).and_then(|path| self.files.hash(&path).ok());
             now == Some(*then)
         };
-        entry.output.system.iter().all(is_same).then_some(entry)
+        let found = self.cache.get(kind, key).filter(|entry| entry.output.system.iter().all(is_same));
+        self.cache.counter.count(found.is_some());
+        found
     }
 }
 

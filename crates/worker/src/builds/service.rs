@@ -118,7 +118,8 @@ impl BuildService {
             Fault::new(FaultKind::Unavailable, format!("cannot open the build cache: {error}"))
                 .hint("check the free space on the disk of the data folder")
         };
-        let cache = Cache::open(root.join("build-cache"), bytes).map_err(cannot)?;
+        let counter = Arc::clone(&self.engine.build_cache);
+        let cache = Cache::open(root.join("build-cache"), bytes, counter).map_err(cannot)?;
         let records = Records::open(root.join("builds")).map_err(cannot)?;
         Ok(self.storage.get_or_init(|| Storage { cache, records }))
     }

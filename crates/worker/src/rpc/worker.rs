@@ -90,6 +90,7 @@ impl Worker for WorkerService {
             started_at_ms: engine.started_at_ms,
             sessions: u32::try_from(sessions.len()).unwrap_or(u32::MAX),
             running,
+            hibernated: u32::try_from(engine.sessions.count_hibernated()).unwrap_or(u32::MAX),
             prepared: u32::try_from(engine.pool.len()).unwrap_or(u32::MAX),
             languages: engine.languages.present().map(language).collect(),
             enforcement: usage::limit_descriptions::describe(
@@ -158,7 +159,8 @@ impl Worker for WorkerService {
     }
 
     async fn disk(&self, _: Request<v1::DiskRequest>) -> Answer<v1::DiskResponse> {
-        Ok(Response::new(processes::disk(&self.engine)))
+        let engine = Arc::clone(&self.engine);
+        Ok(Response::new(blocking(move || Ok(processes::disk(&engine))).await?))
     }
 
     async fn list_removed(

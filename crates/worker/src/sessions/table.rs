@@ -303,6 +303,11 @@ impl SessionTable {
         matches!(self.entries().all.get(&id), Some(Entry { state: State::Hibernated(_), .. }))
     }
 
+    /// The number of hibernated sessions.
+    pub(crate) fn count_hibernated(&self) -> usize {
+        self.entries().active().filter(|(_, entry)| matches!(entry.state, State::Hibernated(_))).count()
+    }
+
     pub(crate) fn all_hibernated(&self) -> Vec<Hibernated> {
         let entries = self.entries();
         let hibernated = entries.active().filter_map(|(_, entry)| match &entry.state {

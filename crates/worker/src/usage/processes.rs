@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use headwater_contract::{panics, v1};
+use headwater_contract::{panics, process_usage, v1};
 use headwater_sandbox::cgroup::SessionCgroup;
+use rustix::fs::StatVfs;
 
 use crate::engine::Engine;
 use crate::sessions::hibernation::Hibernated;
@@ -104,7 +105,7 @@ pub(crate) fn session_usage(engine: &Engine, session: &Session) -> v1::SessionUs
     }
 }
 
-/// The disk usage of each owner, from totals in memory.
+/// The disk usage of each owner, from totals in memory, and what the worker itself uses. Blocks.
 pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
     let mut owners: BTreeMap<String, v1::OwnerDisk> = BTreeMap::new();
     for (owner, sum) in engine.retention.of_owners() {
@@ -125,10 +126,19 @@ pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
         disk.workspace_bytes += bytes.saturating_sub(snapshots);
     }
     let named = owners.into_iter().map(|(owner, disk)| v1::OwnerDisk { owner, ..disk });
-    let (free_bytes, total_bytes) = rustix::fs::statvfs(engine.folder.root())
-        .map_or((0, 0), |found| (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize));
-    let (owners, removed, panics) = (named.collect(), engine.retention.removed(), panics::count());
-    v1::DiskResponse { owners, free_bytes, total_bytes, removed, panics }
+    let found = rustix::fs::statvfs(engine.folder.root()).ok();
+    let bytes = |blocks: fn(&StatVfs) -> u64| found.as_ref().map_or(0, |all| blocks(all) * all.f_frsize);
+    v1::DiskResponse {
+        owners: named.collect(),
+        free_bytes: bytes(|all| all.f_bavail),
+        total_bytes: bytes(|all| all.f_blocks),
+        free_inodes: found.as_ref().map_or(0, |all| all.f_favail),
+        total_inodes: found.as_ref().map_or(0, |all| all.f_files),
+        removed: engine.retention.removed(),
+        panics: panics::count(),
+        process: Some(process_usage()),
+        caches: vec![engine.build_cache.usage("builds"), engine.network.package_cache()],
+    }
 }
 
 struct Stat {

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use headwater_gateway::config::LogFormat;
 use headwater_worker::config::Config as WorkerConfig;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::secrets;
 use super::settings::{KeyPath, leaves};
@@ -68,12 +69,21 @@ fn path(data: &Path) -> PathBuf {
 }
 
 /// Records the configuration of this worker. Without the record it is not compared, which is logged.
-pub fn record(config: &WorkerConfig, background: bool) {
-    let settings = view::object(&config.settings());
+pub fn record(config: &WorkerConfig, format: LogFormat, background: bool) {
+    let settings = settings_of(config, format);
     let record = Record { pid: std::process::id(), background, settings };
     if let Err(error) = write(&path(&config.data), &record) {
         tracing::warn!(%error, "cannot record the configuration of this worker");
     }
+}
+
+/// All settings of a worker. The default format of the log is left out, as in the records of earlier versions.
+fn settings_of(config: &WorkerConfig, format: LogFormat) -> Value {
+    let mut settings = view::object(&config.settings());
+    if format != LogFormat::default() {
+        settings["server"] = json!({ "log_format": format.name() });
+    }
+    settings
 }
 
 fn write(path: &Path, record: &Record) -> std::io::Result<()> {
@@ -85,14 +95,18 @@ fn write(path: &Path, record: &Record) -> std::io::Result<()> {
 }
 
 /// The running worker, if its configuration is not this one. A worker without a record is an earlier version.
-pub async fn outdated(place: &Place, config: &WorkerConfig) -> Result<Option<Outdated>, CommandError> {
+pub async fn outdated(
+    place: &Place,
+    config: &WorkerConfig,
+    format: LogFormat,
+) -> Result<Option<Outdated>, CommandError> {
     let Ok(text) = std::fs::read(path(&place.data)) else { return Ok(None) };
     let Ok(record) = serde_json::from_slice::<Record>(&text) else { return Ok(None) };
     let Some(worker) = place.running().await? else { return Ok(None) };
     if worker.info().await?.pid != record.pid {
         return Ok(None);
     }
-    let differences = differences(record.settings, view::object(&config.settings()));
+    let differences = differences(record.settings, settings_of(config, format));
     let Record { pid, background, .. } = record;
     Ok((!differences.is_empty()).then_some(Outdated { pid, background, differences }))
 }
@@ -123,8 +137,6 @@ fn differences(running: Value, configured: Value) -> Vec<Difference> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

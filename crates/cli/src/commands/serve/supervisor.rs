@@ -214,7 +214,8 @@ impl Supervisor<'_> {
     /// A worker that runs with another configuration is stopped, and the server starts the next one, which takes over the
     /// programs. One that must not be replaced keeps running, which is logged.
     async fn replace_outdated_worker(&self) {
-        let outdated = match running::outdated(&self.place, &self.settings.worker).await {
+        let Settings { server, worker } = &self.settings;
+        let outdated = match running::outdated(&self.place, worker, server.log_format).await {
             Ok(Some(outdated)) => outdated,
             Ok(None) => return,
             Err(error) => {
@@ -327,7 +328,8 @@ impl Supervisor<'_> {
                 Err(error) => tracing::error!("{}; still listening on the old address", error.message),
             }
         }
-        if settings.worker != self.settings.worker {
+        let has_new_format = settings.server.log_format != self.settings.server.log_format;
+        if has_new_format || settings.worker != self.settings.worker {
             // Programs keep running: the server starts the next worker, which takes them over.
             let ended = crate::commands::stop::end_worker(&self.place).await;
             if let Err(error) = ended {

@@ -18,6 +18,9 @@ pub(super) async fn create(client: &Client, new: &NewToken) -> Result<Value, Com
     if let Some(role) = new.role {
         request["role"] = role.name().into();
     }
+    if !new.scopes.is_empty() {
+        request["scopes"] = new.scopes.clone().into();
+    }
     if let Some(expires) = new.expires {
         request["expires_in_ms"] = u64::try_from(expires.as_millis()).unwrap_or(u64::MAX).into();
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use headwater_gateway::Config;
-use headwater_gateway::auth::make_token;
+use headwater_gateway::auth::{checked_scopes, make_token};
 use headwater_protocol::api::Timestamp;
 use headwater_store::{Role, SqliteStore, Store, StoreError, TokenRow};
 use serde_json::{Value, json};
@@ -48,7 +48,9 @@ pub(super) async fn create(data: &Path, new: &NewToken) -> Result<Value, Command
     }
     let lifetime = new.expires.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     let expires = lifetime.map(|time| now_ms().saturating_add(time));
-    let token = make_token(&new.name, user, new.role.map_or(Role::Member, Into::into), expires);
+    let scopes = checked_scopes(&new.scopes).map_err(CommandError::usage)?;
+    let mut token = make_token(&new.name, user, new.role.map_or(Role::Member, Into::into), expires);
+    token.row.scopes = (!scopes.is_empty()).then_some(scopes);
     let store = open_store(data).await?;
     let written = store.put_token(&token.row).await;
     store.close().await.map_err(refused)?;

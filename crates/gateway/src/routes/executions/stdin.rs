@@ -138,6 +138,7 @@ impl Input<'_> {
             }
         }
         self.written += length;
+        self.gateway.metrics.received_stdin(length);
         self.at = self.at.map(|at| at + u64::try_from(length).unwrap_or(u64::MAX));
         Ok(())
     }

@@ -122,7 +122,9 @@ pub(crate) async fn write(
     let mut body = body.into_data_stream();
     while let Some(chunk) = body.next().await {
         let whole = || ApiError::invalid("the body is incomplete; nothing was changed");
-        writer.write(chunk.map_err(|_| whole())?).await.map_err(unfinished)?;
+        let chunk = chunk.map_err(|_| whole())?;
+        gateway.metrics.received_file(chunk.len());
+        writer.write(chunk).await.map_err(unfinished)?;
     }
     let written = writer.finish().await.map_err(perhaps_finished)?;
     let file = file_body(written.entry.ok_or_else(lacks_file)?);

@@ -19,6 +19,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::{Common, NotFound, WritesFiles};
+use crate::metrics::Metrics;
 use crate::routes::files::path::{QueryPath, encoding};
 use crate::routes::workspace::bodies;
 use crate::state::Gateway;
@@ -217,7 +218,8 @@ async fn unpack(
         path: path.unwrap_or_default(),
         format: format.unwrap_or_default().properties().0.into(),
     };
-    let unpacked = gateway.worker.once().unpack(messages(to, begin, body)).await?;
+    let unpacked =
+        gateway.worker.once().unpack(messages(to, begin, body, Arc::clone(&gateway.metrics))).await?;
     gateway.audit.record(
         who,
         "files.unpack",
@@ -245,10 +247,11 @@ fn messages(
     to: v1::UnpackTo,
     begin: Bytes,
     body: BodyDataStream,
+    metrics: Arc<Metrics>,
 ) -> impl stream::Stream<Item = v1::UnpackRequest> + Send + 'static {
     let first = v1::UnpackRequest { to: Some(to), ..v1::UnpackRequest::default() };
-    let rest = unfold(Some((body, begin)), async |state| {
-        let (mut body, mut held) = state?;
+    let rest = unfold(Some((body, begin, metrics)), async |state| {
+        let (mut body, mut held, metrics) = state?;
         while held.is_empty() {
             match body.next().await {
                 Some(Ok(data)) => held = data,
@@ -257,7 +260,8 @@ fn messages(
             }
         }
         let data = held.split_to(held.len().min(MAX_CHUNK_BYTES));
-        Some((v1::UnpackRequest { data, ..v1::UnpackRequest::default() }, Some((body, held))))
+        metrics.received_file(data.len());
+        Some((v1::UnpackRequest { data, ..v1::UnpackRequest::default() }, Some((body, held, metrics))))
     });
     stream::once(async { first }).chain(rest)
 }

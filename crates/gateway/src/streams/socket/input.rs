@@ -127,6 +127,9 @@ impl InputWriter {
             self.writer = None;
             result = self.open().await?.write_again(at, bytes.clone()).await;
         }
+        if result.is_ok() {
+            self.gateway.metrics.received_stdin(bytes.len());
+        }
         result
     }
 

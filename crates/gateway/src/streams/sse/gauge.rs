@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::metrics::StreamKind;
+use crate::metrics::Kind;
 use crate::state::Gateway;
 
 /// An open stream, counted in the metrics.
@@ -14,7 +14,7 @@ pub(crate) struct OpenStream {
 impl OpenStream {
     /// Counts one more stream of this kind.
     pub(crate) fn new(gateway: &Arc<Gateway>, kind: &'static str) -> Self {
-        gateway.metrics.streams.get_or_create(&StreamKind { kind }).inc();
+        gateway.metrics.streams.get_or_create(&Kind { kind }).inc();
         Self { gateway: Arc::clone(gateway), kind }
     }
 
@@ -31,6 +31,6 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.gateway.metrics.streams.get_or_create(&StreamKind { kind: self.kind }).dec();
+        self.gateway.metrics.streams.get_or_create(&Kind { kind: self.kind }).dec();
     }
 }

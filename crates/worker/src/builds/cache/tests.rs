@@ -6,7 +6,7 @@ use super::*;
 
 fn cache(most_bytes: u64) -> (tempfile::TempDir, Cache) {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::open(folder.path().join("build-cache"), most_bytes).unwrap();
+    let cache = Cache::open(folder.path().join("build-cache"), most_bytes, Arc::default()).unwrap();
     (folder, cache)
 }
 
@@ -31,9 +31,9 @@ fn a_stored_entry_is_found_even_after_a_restart() {
     drop(cache);
     let new = folder.path().join("build-cache/new/half");
     fs::write(&new, "half an entry").unwrap();
-    let cache = Cache::open(folder.path().join("build-cache"), 1 << 20).unwrap();
+    let cache = Cache::open(folder.path().join("build-cache"), 1 << 20, Arc::default()).unwrap();
     assert_eq!(cache.get(Kind::Object, key), Some(entry(7, 1000)));
-    assert!(cache.bytes.load(Ordering::Relaxed) > 1000 && !new.exists());
+    assert!(cache.counter.bytes.load(Ordering::Relaxed) > 1000 && !new.exists());
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_least_recently_used_entry_is_removed_first() {
     cache.put(Kind::Object, Key::of(b"more"), &entry(0, 2000));
     assert!(cache.get(Kind::Object, keys[0]).is_some());
     assert!(cache.get(Kind::Object, keys[1]).is_none());
-    assert!(cache.bytes.load(Ordering::Relaxed) <= 10_000);
+    assert!(cache.counter.bytes.load(Ordering::Relaxed) <= 10_000);
     cache.put(Kind::Object, Key::of(b"huge"), &entry(0, 20_000));
     assert!(cache.get(Kind::Object, Key::of(b"huge")).is_none());
 }
