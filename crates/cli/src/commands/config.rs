@@ -45,11 +45,17 @@ fn overrides(args: &ConfigArgs) -> Overrides {
         allow_remote: args.allow_remote.then_some(true),
         hosts: args.host.clone(),
         origins: args.origin.clone(),
-        log_format: args.log_format.map(|format| match format {
-            LogFormatArg::Text => LogFormat::Text,
-            LogFormatArg::Json => LogFormat::Json,
-        }),
+        log_format: args.log_format.map(Into::into),
         requests_per_second: args.requests_per_second,
+    }
+}
+
+impl From<LogFormatArg> for LogFormat {
+    fn from(arg: LogFormatArg) -> Self {
+        match arg {
+            LogFormatArg::Text => Self::Text,
+            LogFormatArg::Json => Self::Json,
+        }
     }
 }
 
