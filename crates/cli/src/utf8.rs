@@ -39,8 +39,8 @@ mod tests {
         let text = "größe 🙂 日本語";
         for size in 1..=5 {
             let mut decoder = Decoder::default();
-            let decoded: String = text.as_bytes().chunks(size).map(|chunk| decoder.decode(chunk)).collect();
-            assert_eq!(decoded, text, "in chunks of {size}");
+            let all: String = text.as_bytes().chunks(size).map(|chunk| decoder.decode(chunk)).collect();
+            assert_eq!(all, text, "in chunks of {size}");
         }
     }
 

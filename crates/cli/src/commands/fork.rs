@@ -23,9 +23,9 @@ pub async fn fork(place: &Place, args: &ForkArgs) -> Result<u8, CommandError> {
     }
     let session = engine.fork(from, args.name.clone(), snapshot).await?;
     if args.json {
-        print_json(&view::object(&session))?
+        print_json(&view::object(&session))?;
     } else {
-        print_line(&session.id.to_string())?
+        print_line(&session.id.to_string())?;
     }
     Ok(0)
 }

@@ -23,15 +23,14 @@ pub async fn login(args: &LoginArgs, token: Option<String>) -> Result<u8, Comman
         return Err(CommandError::usage(format!("`{name}` cannot be the name of a context"))
             .hint("choose another one with `--name NAME`"));
     }
-    let context = match &args.user {
-        Some(user) => by_password(url, user).await?,
-        None => {
-            let token = match in_url.or(token.filter(|token| !token.is_empty())) {
-                Some(token) => token,
-                None => read_hidden(&format!("Token for {url}: "))?,
-            };
-            Context { url, token, token_id: None }
-        }
+    let context = if let Some(user) = &args.user {
+        by_password(url, user).await?
+    } else {
+        let token = match in_url.or(token.filter(|token| !token.is_empty())) {
+            Some(token) => token,
+            None => read_hidden(&format!("Token for {url}: "))?,
+        };
+        Context { url, token, token_id: None }
     };
     let me = Client::new(&context.url, &context.token)?.call(Method::GET, "v1/me", &[], None).await?;
     let mut all = Contexts::load()?;
@@ -106,7 +105,7 @@ pub fn context(args: ContextArgs) -> Result<u8, CommandError> {
         }
         None => table(&all).iter().try_for_each(|line| print_line(line))?,
         Some(ContextAction::List { json: false }) => {
-            table(&all).iter().try_for_each(|line| print_line(line))?
+            table(&all).iter().try_for_each(|line| print_line(line))?;
         }
         Some(ContextAction::List { json: true }) => rows(&all).iter().try_for_each(print_json)?,
     }

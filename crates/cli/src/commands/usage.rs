@@ -21,10 +21,13 @@ pub async fn usage(place: &Place, args: &UsageArgs) -> Result<u8, CommandError> 
     Ok(0)
 }
 
+/// Formats an amount.
+type Show = fn(u64) -> String;
+
 fn table(usage: &Value) -> Vec<String> {
     let mut table = Table::new(&["RESOURCE", "USED", "QUOTA"]);
-    let count: fn(u64) -> String = |count| count.to_string();
-    let rows: [(&str, &str, fn(u64) -> String); 4] = [
+    let count: Show = |count| count.to_string();
+    let rows: [(&str, &str, Show); 4] = [
         ("sessions", "sessions", count),
         ("executions at once", "executions", count),
         ("CPU time today", "cpu_ms", humanize::duration),

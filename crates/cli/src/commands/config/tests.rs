@@ -115,8 +115,7 @@ fn the_text_is_a_file_that_gives_the_same_configuration() {
     for file in ["", FILE] {
         std::fs::write(&path, file).unwrap();
         let load = || {
-            let mut server =
-                Config::load(data, None, headwater_gateway::config::Overrides::default()).unwrap();
+            let mut server = Config::load(data, None, Overrides::default()).unwrap();
             server.max_connections_of_address = Some(server.connections_of_address()); // shown as it is used
             (server, WorkerConfig::load(data, None).unwrap())
         };
