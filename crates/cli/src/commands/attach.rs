@@ -8,10 +8,11 @@ use crate::connect::Place;
 use crate::engine::Engine;
 use crate::error::CommandError;
 use crate::input;
-use crate::live::{self, CtrlC, End, Interrupts, Resizes, resize};
+use crate::live::{self, CtrlC, End, Interrupts, resize};
 use crate::output::print_note;
 use crate::show::{Format, Gaps};
 use crate::style::Style;
+use crate::system::Resizes;
 use crate::terminal::TerminalMode;
 use crate::{exit, resolve, terminal};
 

@@ -16,10 +16,11 @@ use crate::args::{ProgramArgs, millis};
 use crate::connect::Place;
 use crate::engine::{Engine, Events, Run, Target};
 use crate::error::CommandError;
-use crate::live::{self, CtrlC, End, Interrupts, Resizes};
+use crate::live::{self, CtrlC, End, Interrupts};
 use crate::output::{print_json, print_line, print_note};
 use crate::show::{Format, Gaps};
 use crate::style::Style;
+use crate::system::Resizes;
 use crate::terminal::TerminalMode;
 use crate::{exit, resolve, terminal, view};
 
