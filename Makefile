@@ -44,7 +44,7 @@ test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min,
 test-deploy: setup ## test deploy/ with nginx, Caddy and Prometheus, and backups (5 min; not part of check)
 	@scripts/test-deploy.sh
 
-portable: setup ## check that the command line builds for Windows and macOS (not part of check)
+portable: setup ## build the command line for Windows, check it for macOS (needs mingw-w64; not part of check)
 	@scripts/check-portable.sh
 
 openapi: setup ## update docs/openapi.json and the tables of docs/api.md after a change of the API

@@ -155,7 +155,7 @@ impl Signals {
 pub struct Resizes(Signal);
 
 impl Resizes {
-    /// Notices changes from now on.
+    /// Reports every change from now on. Call it before the size is read: a change in between would be lost.
     pub fn listen() -> Result<Self, CommandError> {
         Ok(Self(listen(SignalKind::window_change())?))
     }

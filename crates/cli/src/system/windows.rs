@@ -163,7 +163,7 @@ pub struct Resizes {
 }
 
 impl Resizes {
-    /// Notices changes from now on.
+    /// Reports every change from now on. Call it before the size is read: a change in between would be lost.
     #[allow(clippy::unnecessary_wraps)] // it can fail on other systems
     pub fn listen() -> Result<Self, CommandError> {
         Ok(Self { last: size() })
