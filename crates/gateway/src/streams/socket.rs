@@ -3,6 +3,7 @@
 //! Each socket has one task with both directions: [`outgoing`] follows the log, [`receive`] reads frames, and
 //! neither waits for the other. A second task ([`input`]) starts with the first input.
 
+mod divide;
 pub(crate) mod frames;
 pub(crate) mod input;
 pub(crate) mod notice;
