@@ -41,6 +41,8 @@ has ps || wanted+=(procps)
 has curl || wanted+=(curl)
 python3 -c 'import ensurepip, venv' 2>/dev/null || wanted+=(python3-venv)
 has npm || wanted+=(npm)
+# Asks the mirror of packages in a test.
+in_system mvn || wanted+=(maven)
 # Programs that the tests run in terminals.
 in_system less || wanted+=(less)
 in_system top || wanted+=(procps)
