@@ -75,7 +75,8 @@ async fn a_viewer_that_comes_while_an_execution_runs_is_shown_it_from_its_beginn
     let server = TestServer::start().await?;
     let api = server.api();
     let session = api.session(&json!({})).await?;
-    let code = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('over')";
+    // One write: `print` writes the end of the line apart.
+    let code = "import os, time\nos.write(1, b'begun\\n')\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('over')";
     let mut early = Viewer::open(&api, &session, "").await?;
     let id = execute(&api, &session, code).await?;
     assert_eq!(early.hears("output").await?["content"], "begun\r\n");

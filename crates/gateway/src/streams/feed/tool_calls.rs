@@ -104,6 +104,11 @@ pub(crate) struct CodeExecutionOutput {
 
 /// An event of a tool call: its start, a piece of its output, or its result.
 #[derive(Serialize, ToSchema)]
+#[schema(discriminator(property_name = "type", mapping(
+    ("TOOL_CALL_START" = "#/components/schemas/ToolCallStartEvent"),
+    ("CODE_EXECUTION_OUTPUT" = "#/components/schemas/CodeExecutionOutputEvent"),
+    ("TOOL_RESULT" = "#/components/schemas/ToolResultEvent"),
+)))]
 #[serde(untagged)]
 #[allow(dead_code)] // only documents the events
 pub(crate) enum ToolEvent {
