@@ -5,7 +5,7 @@ mod calls;
 mod client;
 mod conditions;
 mod editor;
+mod ending;
 mod large;
 mod names;
-
 mod verbs;

@@ -35,12 +35,13 @@ pub(crate) async fn start(
     reserved::check_start(engine, session, id)?;
     ensure_room_for_logs(engine, session).await?;
     let (session, _guard) = hibernation::resumed(engine, session).await?;
-    let (language, spec) = with_language(&engine.languages, &session, spec).await?;
+    let ended = |fault| engine.sessions.cause(session.id(), fault);
+    let (language, spec) = with_language(&engine.languages, &session, spec).await.map_err(ended)?;
     let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
     let program = engine.terminals.shell(program, &spec, id);
     let (running, terminals) = (engine.config.max_running, engine.config.terminals.of_owner);
     let permit = engine.execution_permits.try_acquire(session.permit_holder(), &spec, running, terminals)?;
-    let accepted = session.start(id, spec, program, Granted { permit, expects }).await?;
+    let accepted = session.start(id, spec, program, Granted { permit, expects }).await.map_err(ended)?;
     engine.executions.insert(Arc::clone(&accepted.execution));
     Ok(accepted)
 }

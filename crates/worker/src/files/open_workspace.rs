@@ -61,9 +61,11 @@ impl OpenWorkspace {
         let in_use = InUse { engine: Arc::clone(engine), id, _use: workspace_use };
         let dir = engine.folder.session(id);
         let inside = layout::workspace(&dir);
+        let workspace = session::open_workspace(&inside, record.host_uid)
+            .map_err(|fault| engine.sessions.cause(id, fault))?;
         Ok(Self {
             id,
-            workspace: session::open_workspace(&inside, record.host_uid)?,
+            workspace,
             home: session::workspace_inside(record.sandbox, &inside),
             record,
             dir,
@@ -84,13 +86,17 @@ impl OpenWorkspace {
     /// Whether work on it must stop: the session has ended or is ending, or the worker is stopping.
     pub(crate) fn is_over(&self) -> bool {
         let engine = &self.in_use.engine;
-        if engine.stop.is_cancelled() {
-            return true;
-        }
-        match engine.sessions.live(self.id) {
-            Ok(session) => session.phase().is_ending(),
-            Err(_) => !engine.sessions.is_hibernated(self.id),
-        }
+        engine.stop.is_cancelled() || engine.sessions.is_over(self.id)
+    }
+
+    /// Works on it; a failure because the session has ended meanwhile is reported as that.
+    pub(crate) fn attempt<T>(&self, work: impl FnOnce(&Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        work(self).map_err(|fault| self.cause(fault))
+    }
+
+    /// The fault to report: the end of the session, if that is its cause.
+    pub(crate) fn cause(&self, fault: Fault) -> Fault {
+        self.in_use.engine.sessions.cause(self.id, fault)
     }
 
     /// Waits for the lock to change its files; it is held as long as the guard. So if two callers expect the same state of

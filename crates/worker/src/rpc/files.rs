@@ -44,7 +44,7 @@ impl FilesService {
         work: impl FnOnce(&OpenWorkspace) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let (engine, id) = (Arc::clone(&self.engine), session.parse()?);
-        blocking(move || work(&OpenWorkspace::open(&engine, id)?)).await
+        blocking(move || OpenWorkspace::open(&engine, id)?.attempt(work)).await
     }
 
     /// Changes a session's workspace, to the end even if the caller goes away.
@@ -57,7 +57,7 @@ impl FilesService {
         let open = blocking(move || OpenWorkspace::open(&engine, id)).await?;
         let lock = open.lock().await;
         blocking(move || {
-            let done = work(&open);
+            let done = open.attempt(work);
             drop(lock);
             done
         })

@@ -98,7 +98,7 @@ impl TreesService {
         let permit = acquire(&self.work, &open, "changes of workspaces")?;
         let lock = open.lock().await;
         blocking(move || {
-            let done = act(&open);
+            let done = open.attempt(act);
             open.has_changed();
             open.limit_disk(); // snapshots count
             drop((lock, permit));
@@ -132,8 +132,9 @@ impl Contract for TreesService {
         Ok(Response::new(run(&self.work, permit, move |sender| {
             use v1::search_response::Item;
             let send = |message| sender.send(v1::SearchResponse { item: Some(message) });
-            let summary =
-                search.run(&open.workspace, |found| send(Item::Match(found)), || sender.is_open())?;
+            let summary = open.attempt(|open| {
+                search.run(&open.workspace, |found| send(Item::Match(found)), || sender.is_open())
+            })?;
             send(Item::Summary(summary));
             Ok(())
         })))
@@ -168,12 +169,12 @@ impl Contract for TreesService {
         let to = messages.message().await?.and_then(|first| first.to).ok_or_else(nothing)?;
         let open = self.open(&to.session_id).await?;
         let (path, format) = (open.path(&to.path)?, archive_format(to.format)?);
-        let (upload, open) = blocking(move || Ok((Upload::begin(&open)?, open))).await?;
+        let (upload, open) = blocking(move || Ok((open.attempt(Upload::begin)?, open))).await?;
         let upload = upload.receive(messages).await?;
         let permit = acquire(&self.work, &open, "archives")?; // not earlier: a slow upload must not hold a permit
         let lock = open.lock().await;
         let extracted = blocking(move || {
-            let extracted = upload.unpack(&open, &path, format);
+            let extracted = open.attempt(|open| upload.unpack(open, &path, format));
             open.has_changed();
             drop((lock, permit));
             extracted
@@ -214,7 +215,8 @@ impl Contract for TreesService {
                 }
                 bytes = 0;
                 sender.send(v1::DiffResponse { differences: std::mem::take(&mut differences) })
-            })?;
+            })
+            .map_err(|fault| open.cause(fault))?;
             sender.send(v1::DiffResponse { differences });
             Ok(())
         })))

@@ -245,6 +245,12 @@ impl Session {
         self.phase.get()
     }
 
+    /// Whether it ends, so that its workspace is removed, or has ended. A one-shot session is never hibernated.
+    pub(crate) fn is_over(&self) -> bool {
+        let phase = self.phase();
+        phase.is_ending() || (phase.cause().is_some() && self.record().spec.one_shot)
+    }
+
     /// Opens its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
         open_workspace(&layout::workspace(&self.dir), self.record().host_uid)

@@ -352,6 +352,23 @@ impl SessionTable {
         Ok((record, workspace_use))
     }
 
+    /// Whether a session has ended or is ending, so that its workspace is removed.
+    pub(crate) fn is_over(&self, id: SessionId) -> bool {
+        match self.live(id) {
+            Ok(session) => session.is_over(),
+            Err(_) => !self.is_hibernated(id),
+        }
+    }
+
+    /// The fault to report for a failure in a session: if the session has ended meanwhile, its files are removed while
+    /// the call uses them, and the end is the cause, not the host.
+    pub(crate) fn cause(&self, id: SessionId, fault: Fault) -> Fault {
+        if fault.kind != FaultKind::Unavailable || !self.is_over(id) {
+            return fault;
+        }
+        if self.entries().all.contains_key(&id) { has_ended(id) } else { no_session(id) }
+    }
+
     /// Whether the files of a session are being used.
     pub(crate) fn is_in_use(&self, id: SessionId) -> bool {
         self.entries().all.get(&id).is_some_and(Entry::is_in_use)

@@ -102,6 +102,17 @@ fn begin(
     size: Option<u64>,
 ) -> Result<Draft, Fault> {
     let open = OpenWorkspace::open(engine, session)?;
+    let (path, room, file) = open.attempt(|open| new_draft(open, path, place, size))?;
+    Ok(Draft { open, path, file, room, written: 0 })
+}
+
+/// The file that will be written, and the space that it may take.
+fn new_draft(
+    open: &OpenWorkspace,
+    path: &[u8],
+    place: &Place,
+    size: Option<u64>,
+) -> Result<(WorkspacePath, Room, NewFile), Fault> {
     let path = open.path(path)?;
     if path.is_root() {
         return Err(WorkspaceError::Root.into());
@@ -125,7 +136,7 @@ fn begin(
         return Err(open.full(room));
     }
     let file = open.workspace.create(&path)?;
-    Ok(Draft { open, path, file, room, written: 0 })
+    Ok((path, room, file))
 }
 
 fn add(mut draft: Draft, bytes: &[u8]) -> Result<Draft, Fault> {
@@ -139,7 +150,17 @@ fn add(mut draft: Draft, bytes: &[u8]) -> Result<Draft, Fault> {
 
 fn finish(draft: Draft, spec: &WriteSpec) -> Result<v1::WriteFileResponse, Fault> {
     let Draft { open, path, file, written, .. } = draft;
-    let there = match open.workspace.stat(&path) {
+    open.attempt(|open| commit(open, &path, file, written, spec))
+}
+
+fn commit(
+    open: &OpenWorkspace,
+    path: &WorkspacePath,
+    file: NewFile,
+    written: u64,
+    spec: &WriteSpec,
+) -> Result<v1::WriteFileResponse, Fault> {
+    let there = match open.workspace.stat(path) {
         Err(WorkspaceError::Missing { .. }) => None,
         there => Some(there?),
     };
@@ -152,10 +173,10 @@ fn finish(draft: Draft, spec: &WriteSpec) -> Result<v1::WriteFileResponse, Fault
     let entry = if is_new {
         file.commit(&spec.expect, spec.mode)?
     } else {
-        write_into(&open, &path, &file, at, spec, created)?
+        write_into(open, path, &file, at, spec, created)?
     };
     open.has_grown(written, u64::from(created));
-    Ok(v1::WriteFileResponse { entry: Some(to_proto(&path, &entry, None)), created })
+    Ok(v1::WriteFileResponse { entry: Some(to_proto(path, &entry, None)), created })
 }
 
 /// Writes the draft into an existing file, or into a new and empty one.
