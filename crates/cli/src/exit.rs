@@ -131,17 +131,10 @@ mod tests {
 
     #[test]
     fn the_documented_exit_codes_are_those_of_the_code() {
-        let kinds = [
-            ErrorKind::Usage,
-            ErrorKind::NotFound,
-            ErrorKind::Refused,
-            ErrorKind::NoWorker,
-            ErrorKind::Internal,
-            ErrorKind::OutputMissing,
-            ErrorKind::ReaderGone,
-        ];
-        let mut codes: Vec<u8> =
-            kinds.into_iter().flat_map(|kind| [of_failure(kind, false), of_failure(kind, true)]).collect();
+        let mut codes: Vec<u8> = ErrorKind::ALL
+            .into_iter()
+            .flat_map(|kind| [of_failure(kind, false), of_failure(kind, true)])
+            .collect();
         codes.extend(Reason::ALL.map(|reason| code(&verdict(reason, Some(0), None, None))));
         codes.extend([NOT_EXECUTABLE, NOT_FOUND, READER_GONE, crate::start::ALREADY_RUNNING]);
         codes.sort_unstable();

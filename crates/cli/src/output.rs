@@ -7,12 +7,14 @@ use std::io;
 use std::thread;
 
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{CommandError, ErrorKind};
 use crate::escape;
 use crate::system::write_all;
+use crate::view;
 
 /// Chunks that may be queued; one is at most a few MiB, and usually far less.
 const QUEUE: usize = 4;
@@ -97,6 +99,18 @@ pub fn print_prompt(text: &str) {
 /// Writes a JSON value as one line.
 pub fn print_json(value: &Value) -> Result<(), CommandError> {
     print_line(&escape::json(value))
+}
+
+/// Writes a list: a JSON object on each line, or these lines.
+pub fn print_list<T: Serialize>(
+    all: &[T],
+    json: bool,
+    lines: impl FnOnce(&[T]) -> Vec<String>,
+) -> Result<(), CommandError> {
+    if json {
+        return all.iter().try_for_each(|one| print_json(&view::object(one)));
+    }
+    lines(all).iter().try_for_each(|line| print_line(line))
 }
 
 fn cannot_write(error: &io::Error) -> CommandError {

@@ -75,6 +75,8 @@ async fn what_the_local_command_line_has_just_run_is_in_the_lists_at_once() -> R
         let list = api.json("/v1/executions").await?;
         assert_eq!(list["items"][0]["command"], json!({ "argv": ["echo", word] }), "{list}");
     }
+    ensure!(server.command().args(["sessions", "create", "--name", "dev"]).status()?.success());
+    assert_eq!(api.json("/v1/usage").await?["used"]["sessions"], 1);
     Ok(())
 }
 

@@ -35,7 +35,10 @@ async fn a_session_is_found_by_name_and_prefix_on_native_routes_tools_and_snapsh
         assert!(result.to_string().contains("hi"), "{result}");
         let prune = json!({"session_id": name, "all": true, "dry_run": true});
         json_of(&me.post("/v1/prune", &prune).await?, 200)?;
+        let token = json_of(&me.post("/v1/tokens", &json!({"sessions": [name]})).await?, 201)?;
+        assert_eq!(token["sessions"], json!([id]));
     }
+    assert_eq!(me.post("/v1/tokens", &json!({"sessions": ["another"]})).await?.status, 404);
     json_of(&me.post("/v1/sessions/my%20work/hibernate", &json!({})).await?, 200)?;
     assert_eq!(me.json("/v1/sessions/my%20work").await?["state"], "hibernated");
     json_of(&me.delete("/v1/sessions/my%20work").await?, 204)?;

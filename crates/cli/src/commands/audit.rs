@@ -7,7 +7,7 @@ use crate::args::{AuditArgs, millis};
 use crate::connect::Place;
 use crate::error::CommandError;
 use crate::escape::printable;
-use crate::output::{print_json, print_line};
+use crate::output::print_list;
 use crate::view::{Table, field};
 use headwater_protocol::now_ms;
 
@@ -37,11 +37,7 @@ pub async fn audit(place: &Place, args: &AuditArgs) -> Result<u8, CommandError> 
             break;
         }
     }
-    if args.json {
-        rows.iter().try_for_each(print_json)?;
-    } else {
-        table(&rows).iter().try_for_each(|line| print_line(line))?;
-    }
+    print_list(&rows, args.json, table)?;
     Ok(0)
 }
 

@@ -22,8 +22,7 @@ use self::settings::{Origin, Origins};
 use crate::args::{ConfigArgs, LogFormatArg, ShowConfigArgs};
 use crate::connect::Place;
 use crate::error::CommandError;
-use crate::output::{print_json, print_line, print_note};
-use crate::view;
+use crate::output::{print_list, print_note};
 
 const SEE_DOCUMENTATION: &str = "see docs/configuration.md for all settings";
 
@@ -86,11 +85,7 @@ pub async fn config(data: &Path, args: &ShowConfigArgs, matches: &ArgMatches) ->
             setting.running = Some(difference.running.clone());
         }
     }
-    if args.json {
-        settings.iter().try_for_each(|setting| print_json(&view::object(setting)))?;
-    } else {
-        text::lines(data, &path, &settings).iter().try_for_each(|line| print_line(line))?;
-    }
+    print_list(&settings, args.json, |settings| text::lines(data, &path, settings))?;
     if let Some(worker) = outdated {
         print_note(&outdated_note(&worker));
     }

@@ -8,8 +8,8 @@ use crate::args::LanguagesArgs;
 use crate::connect::Place;
 use crate::error::CommandError;
 use crate::escape::printable;
-use crate::output::{print_json, print_line};
-use crate::view::{self, Table};
+use crate::output::print_list;
+use crate::view::Table;
 
 /// How long to wait for tools that report their version for the first time.
 const VERSIONS: Duration = Duration::from_secs(2);
@@ -17,11 +17,7 @@ const VERSIONS: Duration = Duration::from_secs(2);
 /// Prints a table or JSON.
 pub async fn languages(place: &Place, args: &LanguagesArgs) -> Result<u8, CommandError> {
     let all = place.engine().await?.languages(VERSIONS).await?;
-    if args.json {
-        all.iter().try_for_each(|one| print_json(&view::object(one)))?;
-    } else {
-        table(&all).iter().try_for_each(|line| print_line(line))?;
-    }
+    print_list(&all, args.json, table)?;
     Ok(0)
 }
 

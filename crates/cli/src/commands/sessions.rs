@@ -9,7 +9,7 @@ use crate::connect::Place;
 use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::{self, printable};
-use crate::output::{print_json, print_line};
+use crate::output::{print_json, print_line, print_list};
 use crate::view::{self, Table};
 use crate::{humanize, resolve};
 
@@ -40,10 +40,7 @@ async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), Comm
     let engine = place.existing_engine().await?;
     let mut all = engine.sessions(include_ended).await?;
     all.sort_by_key(|session| (session.created_at, session.id));
-    if json {
-        return all.iter().try_for_each(|session| print_json(&view::object(session)));
-    }
-    table(&all).iter().try_for_each(|line| print_line(line))
+    print_list(&all, json, table)
 }
 
 fn table(all: &[SessionBody]) -> Vec<String> {

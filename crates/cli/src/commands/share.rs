@@ -8,7 +8,7 @@ use crate::connect::Place;
 use crate::engine::Engine;
 use crate::error::CommandError;
 use crate::escape::printable;
-use crate::output::{print_json, print_line};
+use crate::output::{print_json, print_line, print_list};
 use crate::resolve::{self, segment};
 use crate::view::{Table, field};
 
@@ -33,11 +33,7 @@ pub async fn share(place: &Place, action: ShareAction) -> Result<u8, CommandErro
             let listed =
                 server.call(Method::GET, &format!("v1/sessions/{session}/shares"), &[], None).await?;
             let all = listed["items"].as_array().cloned().unwrap_or_default();
-            if json {
-                all.iter().try_for_each(print_json)?;
-            } else {
-                table(&all).iter().try_for_each(|line| print_line(line))?;
-            }
+            print_list(&all, json, table)?;
         }
         ShareAction::Revoke { session, ids } => {
             let session = resolve::session(&engine, &session).await?;

@@ -9,7 +9,7 @@ use crate::connect::Place;
 use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
-use crate::output::{print_json, print_line};
+use crate::output::{print_json, print_line, print_list};
 use crate::view::{self, Table};
 use crate::{humanize, resolve};
 
@@ -25,11 +25,7 @@ pub async fn snapshot(place: &Place, action: SnapshotAction) -> Result<u8, Comma
         SnapshotAction::List { session, json } => {
             let session = resolve::session(&engine, &session).await?;
             let all = engine.snapshots(session).await?;
-            if json {
-                all.iter().try_for_each(|one| print_json(&view::object(one)))?;
-            } else {
-                table(&all).iter().try_for_each(|line| print_line(line))?;
-            }
+            print_list(&all, json, table)?;
         }
         SnapshotAction::Restore { session: text, snapshot, yes } => {
             let session = resolve::session(&engine, &text).await?;

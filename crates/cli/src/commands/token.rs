@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::args::{RoleArg, TokenAction, TokenArgs};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
-use crate::output::{print_json, print_line};
+use crate::output::{print_json, print_line, print_list};
 use crate::server::Server;
 use crate::view::{Table, field};
 
@@ -52,11 +52,7 @@ pub async fn token(data: &Path, server: Option<&Server>, args: TokenArgs) -> Res
                 Some(server) => api::list(&server.client()?).await?,
                 None => store::list(data).await?,
             };
-            if json {
-                all.iter().try_for_each(print_json)?;
-            } else {
-                table(&all).iter().try_for_each(|line| print_line(line))?;
-            }
+            print_list(&all, json, table)?;
         }
         TokenAction::Revoke { ids } => match server {
             Some(server) => api::revoke(&server.client()?, &ids).await?,

@@ -15,7 +15,7 @@ use super::token::ACTIVE;
 use crate::args::{UserAction, UserArgs};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
-use crate::output::{print_json, print_line};
+use crate::output::{print_line, print_list};
 use crate::server::Server;
 use crate::view::{Table, field};
 
@@ -26,11 +26,7 @@ pub async fn user(data: &Path, server: Option<&Server>, args: UserArgs) -> Resul
             Some(server) => api::list(&server.client()?).await?,
             None => store::list(data).await?,
         };
-        if json {
-            all.iter().try_for_each(print_json)?;
-        } else {
-            table(&all).iter().try_for_each(|line| print_line(line))?;
-        }
+        print_list(&all, json, table)?;
         return Ok(0);
     }
     let created = match server {

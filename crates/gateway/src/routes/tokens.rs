@@ -7,7 +7,6 @@ use axum::Json as JsonBody;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use headwater_protocol::SessionId;
 use headwater_protocol::api::{ErrorBody, PageBody};
 use headwater_store::{Role, TokenRow};
 use serde::Deserialize;
@@ -48,9 +47,10 @@ struct TokenRequest {
     /// The role, at most your own; if absent, `member`, or your own if that is less.
     #[schema(inline)]
     role: Option<RoleName>,
-    /// The sessions to restrict the token to; all if absent.
-    #[schema(max_items = 100, value_type = Option<Vec<String>>)]
-    sessions: Option<Vec<SessionId>>,
+    /// The sessions to restrict the token to, each by its id, its name or a unique prefix of its id; all if
+    /// absent. The token keeps to these sessions if another one gets the name.
+    #[schema(max_items = 100)]
+    sessions: Option<Vec<String>>,
     /// The scopes to restrict the token to, such as `executions:read` or `files:write`; everything that its
     /// role allows if absent. Areas are `sessions`, `executions`, `files`, `terminals`, `builds`, `tokens`
     /// and, for tokens of the role `admin`, `metrics`.
@@ -72,7 +72,8 @@ struct TokenRequest {
     operation_id = "createToken", tag = "tokens", request_body = Option<TokenRequest>, responses(
         (status = 201, body = TokenBody), Common, TakesJson,
         (status = 404, body = ErrorBody, description = "no such session"),
-        (status = 409, body = ErrorBody, description = "the owner has too many tokens"),
+        (status = 409, body = ErrorBody,
+            description = "the owner has too many tokens, or a prefix of an id is ambiguous"),
 ))]
 async fn create(
     who: Identity,
@@ -85,9 +86,10 @@ async fn create(
     let owner = owner(&who, request.owner)?;
     let role = role(&who, request.role)?;
     let scopes = scopes(&who, request.scopes)?;
-    for id in request.sessions.iter().flatten() {
-        gateway.auth.may_use_session(&who, Need::Read, *id).await?;
-    }
+    let sessions = match &request.sessions {
+        Some(named) => Some(gateway.sessions_named(&who, Need::Read, named).await?),
+        None => None,
+    };
     let is_good = |row: &&TokenRow| row.owner == owner && row.revoked_at_ms.is_none();
     if gateway.store.tokens().await?.iter().filter(is_good).count() >= MAX_TOKENS {
         let message = format!("`{owner}` already has {MAX_TOKENS} tokens");
@@ -95,7 +97,7 @@ async fn create(
     }
     let requested = request.expires_in_ms.map(|time| now_ms().saturating_add(time));
     let mut made = make_token(&request.name, &owner, role, Gateway::latest_end(&who, requested));
-    (made.row.sessions, made.row.scopes) = (request.sessions, scopes);
+    (made.row.sessions, made.row.scopes) = (sessions, scopes);
     gateway.store.put_token(&made.row).await?;
     gateway.audit.record(&who, "token.create", made.row.id.clone(), format!("for {owner}, role {role}"));
     let mut body = TokenBody::from(made.row);

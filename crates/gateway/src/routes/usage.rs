@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Json as JsonBody;
 use axum::extract::State;
+use headwater_store::Role;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -98,6 +99,9 @@ async fn usage(
     _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
 ) -> Result<JsonBody<UsageBody>, ApiError> {
+    if who.role == Role::Admin {
+        gateway.reconciler.adopt_recent().await;
+    }
     let owner = who.owner;
     gateway.quota.refresh_disk().await?;
     let kept = gateway.quota.meter.disk_of(&owner);

@@ -35,6 +35,20 @@ impl Gateway {
         Ok(id)
     }
 
+    /// The same for several.
+    pub(crate) async fn sessions_named(
+        &self,
+        who: &Identity,
+        need: Need,
+        texts: &[impl AsRef<str> + Sync],
+    ) -> Result<Vec<SessionId>, ApiError> {
+        let mut ids = Vec::with_capacity(texts.len());
+        for text in texts {
+            ids.push(self.session_named(who, need, text.as_ref()).await?);
+        }
+        Ok(ids)
+    }
+
     async fn find_session(&self, who: &Identity, text: &str) -> Result<SessionId, ApiError> {
         if let Ok(id) = text.parse::<SessionId>() {
             return Ok(id);

@@ -143,7 +143,7 @@ fn the_text_matches_its_snapshot() {
     let settings = settings::all(settings::values(&server, &worker), defaults, &origins);
     let (data, path) = (Path::new("/data"), Path::new("/data/headwater.toml"));
     snapshot::assert("config", &text::lines(data, path, &settings).join("\n"));
-    let json: Vec<_> = settings.iter().map(view::object).collect();
+    let json: Vec<_> = settings.iter().map(crate::view::object).collect();
     let heartbeat = json!({"key": "server.heartbeat", "value": "5s", "default": "15s", "source": "file"});
     assert!(json.contains(&heartbeat));
     assert!(!json.iter().any(|line| line.to_string().contains("secret")));

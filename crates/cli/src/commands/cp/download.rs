@@ -33,7 +33,7 @@ pub async fn download(
     let (sender, chunks) = mpsc::channel(QUEUE);
     let (bytes, writing) = match entry {
         Entry::File { size, mode } => {
-            progress.expect(size);
+            progress.set_total(size);
             let bytes = engine.read_file(session, source.path.as_bytes()).await?;
             (bytes, tokio::task::spawn_blocking(move || write_file(Chunks::new(chunks), &target, mode)))
         }

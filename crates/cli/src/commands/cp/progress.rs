@@ -39,7 +39,7 @@ impl Progress {
     }
 
     /// Sets how many bytes there are.
-    pub fn expect(&self, total: u64) {
+    pub fn set_total(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);
     }
 

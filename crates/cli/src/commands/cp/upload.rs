@@ -41,7 +41,7 @@ pub async fn upload(
     let at = engine.entry(session, to.path.as_bytes()).await?;
     let into_folder = at == Some(Entry::Folder) || (to.folder && kind.is_file());
     let target = if into_folder && !contents { to.join(&name_of(from)?) } else { to };
-    progress.expect(size(from, &kind));
+    progress.set_total(size(from, &kind));
     let (folder, name) = if kind.is_dir() { (target.path.as_str(), "") } else { target.split() };
     let (sender, archive) = mpsc::channel(QUEUE);
     let packing = {

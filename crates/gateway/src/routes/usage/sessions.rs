@@ -105,9 +105,5 @@ async fn named(gateway: &Gateway, who: &Identity, text: &str) -> Result<Vec<Sess
     if texts.len() > MAX_SESSIONS {
         return Err(ApiError::invalid(format!("`sessions` must have at most {MAX_SESSIONS} entries")));
     }
-    let mut ids = Vec::with_capacity(texts.len());
-    for text in texts {
-        ids.push(gateway.session_named(who, Need::Read, text).await?);
-    }
-    Ok(ids)
+    gateway.sessions_named(who, Need::Read, &texts).await
 }
