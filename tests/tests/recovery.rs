@@ -27,12 +27,14 @@ fn folder(worker: &TestWorker, session: SessionId) -> PathBuf {
     worker.data().join("sessions").join(session.to_string())
 }
 
-/// The inits of a user.
+/// The inits of a user: pid 1 of their namespaces. A process that only prepares one has the same name for a moment.
 fn inits(uid: u32) -> Vec<i32> {
     let is_one = |pid: &i32| {
         let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let of = host::status(*pid, "Uid").unwrap_or_default();
-        command.starts_with(b"headwater\0init\0") && of.split_whitespace().next() == Some(&uid.to_string())
+        let status = |name| host::status(*pid, name).unwrap_or_default();
+        command.starts_with(b"headwater\0init\0")
+            && status("Uid").split_whitespace().next() == Some(&uid.to_string())
+            && status("NSpid").split_whitespace().next_back() == Some("1")
     };
     host::pids().into_iter().filter(is_one).collect()
 }

@@ -5,8 +5,10 @@ use headwater_protocol::{StartSpec, TtySize};
 
 use crate::screen::{Terminal, agrees_with_its_log, sizes, snapshot, worker};
 
-const DRAWS: &str = "trap 'printf \"\\033[2J\\033[Hnow %s \" \"$(stty size)\"; seq -s - 40' WINCH; \
-                     seq -s + 60; echo ready; while :; do sleep 0.02; done";
+/// Not by a trap: bash loses a signal that comes while the trap for an earlier one is running.
+const DRAWS: &str = "last=$(stty size); seq -s + 60; echo ready; while :; do now=$(stty size); \
+                     if [ \"$now\" != \"$last\" ]; then last=$now; printf '\\033[2J\\033[Hnow %s ' \"$now\"; \
+                     seq -s - 40; fi; sleep 0.02; done";
 
 #[tokio::test]
 async fn sizes_are_listed_and_the_screen_has_the_last_one() -> Result<()> {

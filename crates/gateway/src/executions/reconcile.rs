@@ -370,9 +370,16 @@ impl Reconciler {
         let mut row =
             execution_row(id, session.id, session.owner, execution.spec.clone(), execution.started_at_ms);
         row.end = end_of(&execution);
-        if !row.end.as_ref().is_some_and(|end| end.closed) {
-            let permit = row.end.is_none().then(|| self.quota.admission.take(&row.owner));
-            self.recorder.begin(&row, session.spec.one_shot, permit);
+        match row.end.as_ref().filter(|end| end.closed) {
+            // Its session may have been adopted while it ran. Nothing else would record that it has ended.
+            Some(end) if session.spec.one_shot => {
+                self.store.end_session(session.id, end.exited_at_ms).await?;
+            }
+            Some(_) => {}
+            None => {
+                let permit = row.end.is_none().then(|| self.quota.admission.take(&row.owner));
+                self.recorder.begin(&row, session.spec.one_shot, permit);
+            }
         }
         if self.store.put_execution(&row).await?.is_some() {
             self.feeds.announce(&row);
