@@ -295,6 +295,13 @@ impl Client {
         .await
     }
 
+    /// Returns all executions of a session, ended ones included, without their environments.
+    pub async fn executions_in_brief(&self, session: SessionId) -> Result<Vec<Execution>> {
+        let session_id = Some(session.to_string());
+        self.list_executions(v1::ListExecutionsRequest { session_id, brief: true, ..Default::default() })
+            .await
+    }
+
     /// Returns the executions that were accepted later than this time.
     pub async fn executions_since(&self, started_after_ms: u64) -> Result<Vec<Execution>> {
         let started_after_ms = Some(started_after_ms);
@@ -350,6 +357,13 @@ impl Client {
         let request = v1::ListProcessesRequest { execution_id: id.to_string() };
         let answer = self.raw().list_processes(request).await?.into_inner();
         Ok(answer.processes.into_iter().map(Into::into).collect())
+    }
+
+    /// The TCP ports that programs of a session listen on now.
+    pub async fn listening_ports(&self, session: SessionId) -> Result<Vec<u16>> {
+        let request = v1::ListPortsRequest { session_id: session.to_string() };
+        let ports = self.raw().list_ports(request).await?.into_inner().tcp;
+        Ok(ports.into_iter().filter_map(|port| u16::try_from(port).ok()).collect())
     }
 
     /// Removes the log of a closed execution.

@@ -5,6 +5,7 @@
 
 mod builds;
 mod detail;
+mod place;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -73,6 +74,8 @@ impl From<&SessionSpec> for v1::SessionSpec {
             metadata: outward(&spec.metadata),
             one_shot: spec.one_shot,
             network: spec.network.name().to_owned(),
+            place: spec.place.as_ref().map(Into::into),
+            secret_env: spec.secret_env.iter().cloned().collect(),
         }
     }
 }
@@ -91,11 +94,13 @@ impl TryFrom<v1::SessionSpec> for SessionSpec {
         Ok(Self {
             name: spec.name,
             env: inward(spec.env),
+            secret_env: spec.secret_env.into_iter().collect(),
             limits: spec.limits.map(Into::into).unwrap_or_default(),
             idle_timeout_ms: spec.idle_timeout_ms,
             metadata: inward(spec.metadata),
             one_shot: spec.one_shot,
             network,
+            place: spec.place.map(TryInto::try_into).transpose()?,
         })
     }
 }
@@ -456,6 +461,15 @@ mod tests {
         spec.children = Children::Kill;
         spec.on_output_limit = OnOutputLimit::Stop;
         assert_eq!(StartSpec::try_from(v1::StartSpec::from(&spec)), Ok(spec));
+    }
+
+    #[test]
+    fn a_session_spec_survives_the_wire() {
+        let mut spec =
+            SessionSpec { name: Some("n".into()), network: Network::Packages, ..SessionSpec::default() };
+        spec.env = [("A", "b"), ("KEY", "secret")].map(|(name, value)| (name.into(), value.into())).into();
+        spec.secret_env.insert("KEY".into());
+        assert_eq!(SessionSpec::try_from(v1::SessionSpec::from(&spec)), Ok(spec));
     }
 
     #[test]

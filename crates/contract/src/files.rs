@@ -10,12 +10,15 @@ use tonic::Streaming;
 use crate::client::Client;
 use crate::error::{ContractError, Fault, FaultKind};
 use crate::resume::ResumingStream;
+use crate::trees::Messages;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
 
 /// Chunks that wait to be sent. The bound slows the caller down to the pace of the worker.
 const MAX_QUEUED_CHUNKS: usize = 2;
+/// The content in one message of a change: far below the 4 MiB that a message may have.
+const CHANGE_MESSAGE_BYTES: usize = 256 << 10;
 
 impl Client {
     /// Returns the entry at a path.
@@ -67,6 +70,64 @@ impl Client {
     pub async fn chmod_file(&self, session: SessionId, path: Bytes, mode: u32) -> Result<v1::FileEntry> {
         let request = v1::ChmodFileRequest { session_id: session.to_string(), path, mode };
         Ok(self.files().chmod(request).await?.into_inner())
+    }
+}
+
+impl Client {
+    /// Describes many paths, and reads files. The answers come in the order of the queries.
+    pub async fn read_many(&self, request: v1::ReadManyRequest) -> Result<Messages<v1::ReadManyResponse>> {
+        Ok(Messages::new(self.files().read_many(request).await?.into_inner()))
+    }
+
+    /// Changes several files, all or none. With a change id in the head the call is safe to repeat.
+    pub async fn change_files(
+        &self,
+        head: v1::ChangeFilesHead,
+        changes: Vec<v1::FileChange>,
+    ) -> Result<v1::ChangeFilesResponse> {
+        let messages = tokio_stream::iter(change_messages(head, changes));
+        Ok(self.files().change(messages).await?.into_inner())
+    }
+}
+
+/// The messages of a change: many small changes share one, and a long content takes several.
+fn change_messages(head: v1::ChangeFilesHead, changes: Vec<v1::FileChange>) -> Vec<v1::ChangeFilesRequest> {
+    let mut messages = Vec::new();
+    let mut message = v1::ChangeFilesRequest { head: Some(head), ..v1::ChangeFilesRequest::default() };
+    let mut room = CHANGE_MESSAGE_BYTES;
+    for mut change in changes {
+        let mut rest = take_content_beyond(&mut change, CHANGE_MESSAGE_BYTES);
+        let size = content_of(&mut change).map_or(0, |content| content.len()) + change.path.len();
+        if size > room {
+            messages.push(std::mem::take(&mut message));
+            room = CHANGE_MESSAGE_BYTES;
+        }
+        room = room.saturating_sub(size);
+        message.changes.push(change);
+        while !rest.is_empty() {
+            messages.push(std::mem::take(&mut message));
+            message.data = rest.split_to(rest.len().min(CHANGE_MESSAGE_BYTES));
+            room = CHANGE_MESSAGE_BYTES - message.data.len();
+        }
+    }
+    message.last = true;
+    messages.push(message);
+    messages
+}
+
+fn content_of(change: &mut v1::FileChange) -> Option<&mut Bytes> {
+    use v1::file_change::Action;
+    match change.action.as_mut()? {
+        Action::Write(content) => Some(content),
+        Action::Move(moved) => moved.write.as_mut(),
+        Action::Remove(_) => None,
+    }
+}
+
+fn take_content_beyond(change: &mut v1::FileChange, limit: usize) -> Bytes {
+    match content_of(change) {
+        Some(content) if content.len() > limit => content.split_off(limit),
+        _ => Bytes::new(),
     }
 }
 
@@ -163,5 +224,50 @@ impl FileWriter {
     async fn answer(&mut self) -> Result<v1::WriteFileResponse> {
         let stopped = |_| Err(ContractError::Disconnected("the call was aborted".into()));
         (&mut self.call).await.unwrap_or_else(stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &str, bytes: usize) -> v1::FileChange {
+        v1::FileChange {
+            path: path.to_owned().into(),
+            action: Some(v1::file_change::Action::Write(vec![b'x'; bytes].into())),
+            ..v1::FileChange::default()
+        }
+    }
+
+    #[test]
+    fn small_changes_share_a_message_and_long_contents_are_divided() {
+        let changes =
+            vec![write("a", 10), write("b", 3 * CHANGE_MESSAGE_BYTES + 5), write("c", 0), write("d", 7)];
+        let messages = change_messages(v1::ChangeFilesHead::default(), changes);
+        assert_eq!(messages.iter().filter(|message| message.head.is_some()).count(), 1);
+        assert!(messages[0].head.is_some() && messages.last().unwrap().last);
+        assert_eq!(messages.iter().filter(|message| message.last).count(), 1);
+        // Put together again as a worker does it.
+        let mut contents: Vec<(Bytes, usize)> = Vec::new();
+        for mut message in messages {
+            if !message.data.is_empty() {
+                contents.last_mut().unwrap().1 += message.data.len();
+            }
+            let mut size = message.data.len();
+            for change in &mut message.changes {
+                let content = content_of(change).unwrap().len();
+                size += content;
+                contents.push((change.path.clone(), content));
+            }
+            assert!(size <= CHANGE_MESSAGE_BYTES + 1, "{size}");
+        }
+        let expected = [("a", 10), ("b", 3 * CHANGE_MESSAGE_BYTES + 5), ("c", 0), ("d", 7)];
+        assert_eq!(contents, expected.map(|(path, bytes)| (Bytes::from(path), bytes)));
+    }
+
+    #[test]
+    fn a_change_of_nothing_is_one_message() {
+        let messages = change_messages(v1::ChangeFilesHead::default(), Vec::new());
+        assert!(messages.len() == 1 && messages[0].last && messages[0].head.is_some());
     }
 }

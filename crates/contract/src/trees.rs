@@ -16,6 +16,10 @@ type Result<T> = std::result::Result<T, ContractError>;
 pub struct Messages<T>(Streaming<T>);
 
 impl<T> Messages<T> {
+    pub(crate) const fn new(stream: Streaming<T>) -> Self {
+        Self(stream)
+    }
+
     /// The next message; `None` after the last.
     pub async fn next(&mut self) -> Result<Option<T>> {
         Ok(self.0.message().await?)

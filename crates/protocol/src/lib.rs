@@ -14,6 +14,7 @@ mod execution;
 pub mod frames;
 mod id;
 mod limits;
+mod place;
 mod session;
 #[cfg(feature = "config")]
 pub mod settings;
@@ -28,6 +29,7 @@ pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
 pub use execution::{Execution, ExecutionState, LogRemoved, Process};
 pub use id::{BuildId, ExecutionId, IdError, SessionId, SnapshotId};
 pub use limits::{LimitError, Limits};
+pub use place::{Place, PlaceMode};
 pub use session::{
     LOCAL_OWNER, Network, OWNER_METADATA, SandboxKind, Session, SessionSpec, SessionState, SessionUsage,
 };

@@ -1,11 +1,11 @@
 //! Sessions: specs and states.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::{check_env, check_metadata, check_name};
-use crate::{Limits, SessionId, SpecError};
+use crate::spec::{check_env, check_metadata, check_name, check_secrets};
+use crate::{Limits, Place, SessionId, SpecError};
 
 /// The reserved metadata key of a session's owner. Set by the gateway and kept by the worker.
 pub const OWNER_METADATA: &str = "headwater.owner";
@@ -70,6 +70,10 @@ pub struct SessionSpec {
     pub name: Option<String>,
     /// Environment variables for every execution in the session.
     pub env: BTreeMap<String, String>,
+    /// The names of the variables in `env` whose values are secret: no response of the API contains them, and
+    /// they are masked in what a model reads.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub secret_env: BTreeSet<String>,
     /// Limits of the session.
     pub limits: Limits,
     /// The session ends after this long without an execution.
@@ -80,6 +84,9 @@ pub struct SessionSpec {
     pub one_shot: bool,
     /// Network access.
     pub network: Network,
+    /// The folder of the host that is its workspace, instead of an own one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
 }
 
 impl SessionSpec {
@@ -87,8 +94,29 @@ impl SessionSpec {
     pub fn check(&self) -> Result<(), SpecError> {
         check_name(self.name.as_deref())?;
         check_env(&self.env)?;
+        check_secrets(&self.env, &self.secret_env)?;
         check_metadata(&self.metadata)?;
+        self.check_place()?;
         self.limits.first_invalid().map_or(Ok(()), |wrong| Err(wrong.into()))
+    }
+
+    /// The secret variables with their values.
+    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.env
+            .iter()
+            .filter(|(name, _)| self.secret_env.contains(*name))
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The limits on a workspace do not apply to a folder of the host, which nobody measures.
+    fn check_place(&self) -> Result<(), SpecError> {
+        let Some(place) = &self.place else { return Ok(()) };
+        if self.limits.disk_bytes.is_some() || self.limits.inodes.is_some() {
+            let what =
+                "an in-place session has no disk limit: leave out `disk_bytes` and `inodes`".to_owned();
+            return Err(SpecError::Place { what });
+        }
+        place.check()
     }
 
     /// The owner: from the metadata that the gateway sets, or the owner of local sessions.

@@ -1,6 +1,6 @@
 //! Parameters of an execution.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -187,6 +187,20 @@ pub enum SpecError {
         /// The name of the variable.
         name: String,
     },
+    /// A variable is marked as secret and not set.
+    #[error("`secret_env` names `{name}`, which is not in `env`")]
+    UnknownSecret {
+        /// The name of the variable.
+        name: String,
+    },
+    /// A secret value is so short that it occurs in ordinary text.
+    #[error(
+        "the value of the secret variable `{name}` must have at least {MIN_SECRET_BYTES} bytes to be masked"
+    )]
+    ShortSecret {
+        /// The name of the variable.
+        name: String,
+    },
     /// A part is too long to be kept and returned in every list.
     #[error("{what} has {bytes} bytes: the maximum is {most}")]
     TooLarge {
@@ -200,6 +214,12 @@ pub enum SpecError {
     /// A limit is not valid.
     #[error(transparent)]
     Limits(#[from] LimitError),
+    /// The folder of an in-place session is not valid.
+    #[error("{what}")]
+    Place {
+        /// What is wrong.
+        what: String,
+    },
     /// A terminal with zero rows or columns.
     #[error("a terminal needs at least one row and one column")]
     EmptyTerminal,
@@ -293,6 +313,9 @@ const MAX_NAME_BYTES: usize = 512;
 const MAX_METADATA_BYTES: usize = 64 << 10;
 const MAX_ENV_BYTES: usize = 512 << 10;
 
+/// The shortest secret that can be masked. Shorter values occur in ordinary text.
+const MIN_SECRET_BYTES: usize = 4;
+
 fn check_size(what: &'static str, bytes: usize, most: usize) -> Result<(), SpecError> {
     if bytes > most { Err(SpecError::TooLarge { what, bytes, most }) } else { Ok(()) }
 }
@@ -323,9 +346,39 @@ pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), SpecError>
     Ok(())
 }
 
+/// Checks that secret variables exist, and that their values can be masked. An empty value needs no mask.
+pub(crate) fn check_secrets(
+    env: &BTreeMap<String, String>,
+    secret: &BTreeSet<String>,
+) -> Result<(), SpecError> {
+    for name in secret {
+        match env.get(name).map(String::len) {
+            None => return Err(SpecError::UnknownSecret { name: name.clone() }),
+            Some(1..MIN_SECRET_BYTES) => return Err(SpecError::ShortSecret { name: name.clone() }),
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_variable_is_set_and_long_enough_to_be_masked() {
+        let check = |value: Option<&str>| {
+            let mut session = crate::SessionSpec::default();
+            session.env.extend(value.map(|value| ("KEY".to_owned(), value.to_owned())));
+            session.secret_env.insert("KEY".into());
+            session.check()
+        };
+        assert!(matches!(check(None), Err(SpecError::UnknownSecret { .. })));
+        for short in ["a", "abc"] {
+            assert!(matches!(check(Some(short)), Err(SpecError::ShortSecret { .. })), "{short}");
+        }
+        assert_eq!((check(Some("abcd")), check(Some(""))), (Ok(()), Ok(())));
+    }
 
     #[test]
     fn arguments_that_exec_cannot_take_are_refused_by_name() {

@@ -1,6 +1,6 @@
 //! Sessions in the API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ pub struct SessionRequest {
     /// Environment variables for every execution in the session.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// The names of the variables in `env` whose values are secret: no response contains them, and they are masked
+    /// in the results of tools. A secret value has at least 4 bytes.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub secret_env: BTreeSet<String>,
     /// Limits of the session.
     pub limits: Limits,
     /// The session ends after this long without an execution.
@@ -36,8 +40,18 @@ pub struct SessionRequest {
 
 impl From<SessionRequest> for SessionSpec {
     fn from(request: SessionRequest) -> Self {
-        let SessionRequest { name, env, limits, idle_timeout_ms, metadata, network } = request;
-        Self { name, env, limits, idle_timeout_ms, metadata, one_shot: false, network }
+        let SessionRequest { name, env, secret_env, limits, idle_timeout_ms, metadata, network } = request;
+        Self {
+            name,
+            env,
+            secret_env,
+            limits,
+            idle_timeout_ms,
+            metadata,
+            one_shot: false,
+            network,
+            place: None,
+        }
     }
 }
 
@@ -97,13 +111,16 @@ pub struct SessionBody {
     pub state: SessionStateName,
     /// The isolation of the session.
     pub sandbox: SandboxKind,
-    /// Environment variables for every execution in the session. Users with read-only access get the names
-    /// with empty values. Absent in lists, because it can be large.
+    /// Environment variables for every execution in the session. The values of secret variables are empty. Users
+    /// with read-only access get all names with empty values. Absent in lists, because it can be large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<BTreeMap<String, String>>,
     /// Whether the values of `env` are hidden from this user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub env_hidden: bool,
+    /// The names of the variables in `env` whose values are secret.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub secret_env: BTreeSet<String>,
     /// Limits of the session.
     pub limits: Limits,
     /// The session ends after this long without an execution.
@@ -126,14 +143,27 @@ impl SessionBody {
     /// The form used in lists: without the environment.
     #[must_use]
     pub fn in_brief(self) -> Self {
-        Self { env: None, ..self }
+        Self { env: None, secret_env: BTreeSet::new(), ..self }
     }
 }
 
 impl From<Session> for SessionBody {
     fn from(session: Session) -> Self {
         let owner = session.spec.owner().to_owned();
-        let SessionSpec { name, env, limits, idle_timeout_ms, metadata, one_shot, network } = session.spec;
+        let SessionSpec {
+            name,
+            mut env,
+            secret_env,
+            limits,
+            idle_timeout_ms,
+            metadata,
+            one_shot,
+            network,
+            place: _,
+        } = session.spec;
+        for (_, value) in env.iter_mut().filter(|(name, _)| secret_env.contains(*name)) {
+            value.clear();
+        }
         let ended_at = match session.state {
             SessionState::Ready | SessionState::Hibernated => None,
             SessionState::Ended { ended_at_ms } => Some(Timestamp(ended_at_ms)),
@@ -151,6 +181,7 @@ impl From<Session> for SessionBody {
             sandbox: session.sandbox,
             env: Some(env),
             env_hidden: false,
+            secret_env,
             limits,
             idle_timeout_ms,
             metadata,
