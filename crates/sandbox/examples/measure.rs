@@ -72,6 +72,7 @@ fn session(
         sandbox: SandboxKind::Full,
         host_uid: Some(HOST_UID),
         workspace: folder.to_str().unwrap_or_default().to_owned(),
+        place: None,
         binds: vec![etc.clone()],
         tmp_bytes: 64 << 20,
         tmp_inodes: 4096,

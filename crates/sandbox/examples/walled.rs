@@ -87,6 +87,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<(Setup, Vec<Stri
         sandbox: SandboxKind::Full,
         host_uid: None,
         workspace: String::new(),
+        place: None,
         binds: Vec::new(),
         tmp_bytes: 16 << 20,
         tmp_inodes: 1024,

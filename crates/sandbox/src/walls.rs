@@ -27,6 +27,8 @@ mod identity;
 mod landlock;
 pub(crate) mod mounts;
 mod net;
+mod owners;
+mod place;
 mod privileges;
 mod proc;
 mod process;
@@ -41,6 +43,7 @@ use crate::wire::{NetworkNamespace, Setup, WallFailure};
 use failure::{OrWall, Wall};
 
 pub use etc_image::prepare_etc;
+pub use owners::UNMAPPABLE;
 
 /// The secret with which init tags a process; see [`tag_cookie`].
 static TAG_COOKIE: AtomicU64 = AtomicU64::new(0);
@@ -58,11 +61,13 @@ const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
 ///
 /// This function forks. When it returns, with success or with a failure after the fork, the caller is the
 /// child; the original process has ended with `_exit(0)`. On success the caller is pid 1 of the session: in
-/// `/workspace`, user 1000, without capabilities, non-dumpable, under the filter, and with no descriptor
+/// the workspace, user 1000, without capabilities, non-dumpable, under the filter, and with no descriptor
 /// above 4.
 pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     let ordinary = identity::ordinary_user(setup)?;
     process::drop_inherited_state()?;
+    // Before the pid namespace: the maps are written by the pids that the host's `/proc` shows.
+    let owners = owners::Maps::new(setup)?;
     if ordinary {
         identity::own_user_namespace()?;
     }
@@ -78,12 +83,13 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     })?;
     unshare(NAMESPACES, "unshare the mount, ipc, uts and cgroup namespaces")?;
     rustix::system::sethostname(b"headwater").or_wall(Wall::Namespaces, "set the host name")?;
-    root::build(setup)?;
+    root::build(setup, &owners)?;
+    drop(owners);
     if let Some(network) = network {
         network.take()?;
     }
     if let Some(uid) = setup.host_uid {
-        identity::become_user(uid)?;
+        identity::become_user(uid, setup.place.as_ref().and_then(|place| place.host_gid).unwrap_or(uid))?;
     }
     let cookie = random_cookie()?;
     privileges::drop_all()?;

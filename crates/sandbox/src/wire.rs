@@ -167,8 +167,11 @@ pub struct Setup {
     /// The host user and group of the session's processes, if the worker is root; otherwise they run as the
     /// worker's user.
     pub host_uid: Option<u32>,
-    /// The absolute path of the workspace on the host. Behind walls it is mounted at `/workspace`.
+    /// The absolute path of the workspace on the host. Behind walls it is mounted at `/workspace`, or, for an
+    /// in-place session, at its [home](InPlace::home).
     pub workspace: String,
+    /// The folder of the host that is the workspace of an in-place session behind walls.
+    pub place: Option<InPlace>,
     /// Host paths that are bound read-only, besides the system directories.
     pub binds: Vec<Bind>,
     /// The size of `/tmp` and of `/dev/shm`, each.
@@ -181,6 +184,34 @@ pub struct Setup {
     pub network: NetworkNamespace,
     /// Limits on resources that the whole host shares.
     pub kernel: KernelLimits,
+}
+
+/// What an in-place session behind walls sees of the host, besides what every session sees. Each path is the
+/// same inside as on the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InPlace {
+    /// The absolute path of the folder, which is the working directory.
+    pub folder: String,
+    /// The folder and the other paths, parents before their children.
+    pub mounts: Vec<PlaceMount>,
+    /// Where programs see their private home. Without one the home is `/tmp`.
+    pub home: Option<String>,
+    /// The host group of the session's processes, if it is not the number of `host_uid`.
+    pub host_gid: Option<u32>,
+}
+
+/// A file or folder of the host at its own path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceMount {
+    /// The absolute path, in which no name is a link.
+    pub path: String,
+    /// The device and the inode that the worker has checked: init mounts nothing else.
+    pub id: (u64, u64),
+    /// Whether programs may write to it.
+    pub writable: bool,
+    /// The owner on the disk (user and group) that the session's user stands for in this mount. Only root can
+    /// map owners.
+    pub owner: Option<(u32, u32)>,
 }
 
 /// What a session behind walls may use of resources that the whole host shares.

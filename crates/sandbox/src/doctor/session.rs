@@ -77,6 +77,7 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
         sandbox: SandboxKind::Full,
         host_uid: facts.session_uid,
         workspace: workspace.to_string_lossy().into_owned(),
+        place: None,
         binds: options.binds.clone(),
         tmp_bytes: 1 << 20,
         tmp_inodes: 64,

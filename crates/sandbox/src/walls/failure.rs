@@ -11,6 +11,8 @@ use crate::wire::WallFailure;
 pub(crate) enum Wall {
     /// The user of the programs, on the host and inside.
     Identity,
+    /// The owners of the files of an in-place session.
+    Owners,
     /// The user namespace.
     User,
     /// The mount, pid, net, ipc, uts and cgroup namespaces.
@@ -33,6 +35,7 @@ impl Wall {
     fn name(self) -> &'static str {
         match self {
             Self::Identity => "identity",
+            Self::Owners => super::owners::UNMAPPABLE,
             Self::User => "user namespace",
             Self::Namespaces => "namespaces",
             Self::Mounts => "mounts",
@@ -46,6 +49,13 @@ impl Wall {
 
     /// The fix for the likeliest cause of this error.
     fn fix(self, errno: Errno) -> &'static str {
+        let is_denied = matches!(errno, Errno::PERM | Errno::ACCESS) && !rustix::process::geteuid().is_root();
+        if is_denied
+            && matches!(self, Self::User | Self::Namespaces | Self::Mounts)
+            && let Some(setting) = closed_user_namespaces()
+        {
+            return setting;
+        }
         match (self, errno) {
             (Self::User | Self::Namespaces, Errno::NOSPC) => {
                 "sysctl -w user.max_user_namespaces=15000 user.max_mnt_namespaces=15000 \
@@ -66,6 +76,10 @@ impl Wall {
                  Kubernetes: procMount: Unmasked)"
             }
             (Self::Seccomp, Errno::INVAL) => "use a kernel with CONFIG_SECCOMP_FILTER",
+            (Self::Owners, _) => {
+                "use a folder on a file system that can map owners (ext4, XFS, Btrfs, or tmpfs since Linux 6.3), or \
+                 run headwater as the user who owns the folder"
+            }
             (Self::Identity, _) => {
                 "give every session its own unprivileged host user, or start the worker as an ordinary user"
             }
@@ -89,6 +103,20 @@ impl Wall {
             message: message.to_string(),
             fix: self.fix(Errno::INVAL).to_owned(),
         }
+    }
+}
+
+/// The command that opens user namespaces to ordinary users, if a setting of this host closes them.
+fn closed_user_namespaces() -> Option<&'static str> {
+    let is = |setting: &str, value: &str| {
+        std::fs::read_to_string(format!("/proc/sys/kernel/{setting}")).is_ok_and(|text| text.trim() == value)
+    };
+    match () {
+        () if is("unprivileged_userns_clone", "0") => Some("sysctl -w kernel.unprivileged_userns_clone=1"),
+        () if is("apparmor_restrict_unprivileged_userns", "1") => Some(
+            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for headwater with `userns,`",
+        ),
+        () => None,
     }
 }
 

@@ -46,9 +46,9 @@ fn write_map(file: &str, text: &str) -> Result<(), WallFailure> {
 }
 
 /// Changes from root to the session's host user, irreversibly, and enters a user namespace as that user.
-pub(super) fn become_user(host_id: u32) -> Result<(), WallFailure> {
-    let (uid, gid) = (Uid::from_raw(host_id), Gid::from_raw(host_id));
-    let what = format!("become host user `{host_id}`");
+pub(super) fn become_user(uid: u32, gid: u32) -> Result<(), WallFailure> {
+    let what = format!("become host user `{uid}`");
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     // Some hosts deny user namespaces to ordinary users: keep the one capability that allows them.
     rustix::thread::set_keep_capabilities(true).or_wall(Wall::Identity, &what)?;
     rustix::thread::set_thread_groups(&[]).or_wall(Wall::Identity, &what)?;

@@ -4,7 +4,7 @@
 //! entries. [`copy`] clones a tree while it is reachable, to be [attached](attach) when it no longer is.
 
 use std::ffi::CStr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::CWD;
 use rustix::io::Errno;
@@ -63,14 +63,41 @@ pub(super) fn copy(path: impl Arg, attributes: MountAttrFlags) -> Result<OwnedFd
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(CWD, path, flags)?;
-    let at = std::os::fd::AsRawFd::as_raw_fd(&tree);
-    set_attributes(at, c"", Reach::Tree, attributes, MountAttrFlags::empty())?;
+    set_attributes(tree.as_raw_fd(), c"", Reach::Tree, attributes, MountAttrFlags::empty())?;
     Ok(tree)
+}
+
+/// The same, of what a descriptor refers to: its path may have changed meanwhile.
+pub(super) fn copy_of(fd: BorrowedFd<'_>, attributes: MountAttrFlags) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = open_tree(fd, c"", flags)?;
+    set_attributes(tree.as_raw_fd(), c"", Reach::Tree, attributes, MountAttrFlags::empty())?;
+    Ok(tree)
+}
+
+/// Maps the owners of files in a detached tree, by the maps of a user namespace.
+pub(super) fn map_owners(tree: BorrowedFd<'_>, user_namespace: BorrowedFd<'_>) -> Result<(), Errno> {
+    let attr = MountAttr {
+        set: MountAttrFlags::MOUNT_ATTR_IDMAP.bits().into(),
+        clear: 0,
+        propagation: 0,
+        user_namespace: u64::try_from(user_namespace.as_raw_fd()).map_err(|_| Errno::BADF)?,
+    };
+    apply(tree.as_raw_fd(), c"", Reach::Tree, &attr)
 }
 
 /// Attaches a detached tree at `path`.
 pub(super) fn attach(tree: &OwnedFd, path: impl Arg) -> Result<(), Errno> {
     move_mount(tree, c"", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// Attaches a detached tree on what a descriptor refers to.
+pub(super) fn attach_on(tree: &OwnedFd, target: BorrowedFd<'_>) -> Result<(), Errno> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, c"", target, c"", flags)
 }
 
 /// Adds restrictions to the mount at `path`.
@@ -93,6 +120,10 @@ fn set_attributes(
 ) -> Result<(), Errno> {
     let attr =
         MountAttr { set: set.bits().into(), clear: clear.bits().into(), propagation: 0, user_namespace: 0 };
+    apply(at, path, reach, &attr)
+}
+
+fn apply(at: libc::c_int, path: &CStr, reach: Reach, attr: &MountAttr) -> Result<(), Errno> {
     let flags = libc::AT_EMPTY_PATH | if reach == Reach::Tree { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a C string, the size is that of `attr`, and both outlive the call.
     let result = unsafe {
@@ -101,7 +132,7 @@ fn set_attributes(
             at,
             path.as_ptr(),
             flags,
-            &raw const attr,
+            std::ptr::from_ref(attr),
             size_of::<MountAttr>(),
         )
     };

@@ -60,11 +60,11 @@ pub(super) fn new() -> Result<OwnedFd, WallFailure> {
 }
 
 /// Attaches it and masks entries. The root must already be read-only and contain `/dev/null` and the empty
-/// folder `/home`: a bind has the attributes of its source.
+/// folder `/var/empty`: a bind has the attributes of its source.
 pub(super) fn populate(proc: &OwnedFd) -> Result<(), WallFailure> {
     mounts::attach(proc, "proc").or_wall(Wall::Proc, "attach `/proc`")?;
     MASKED_FILES.iter().try_for_each(|path| mask(path, c"dev/null"))?;
-    MASKED_FOLDERS.iter().try_for_each(|path| mask(path, c"home"))?;
+    MASKED_FOLDERS.iter().try_for_each(|path| mask(path, c"var/empty"))?;
     mask(c"proc/sys", c"proc/sys")?;
     mounts::restrict(c"proc/sys", Reach::One, READ_ONLY).or_wall(Wall::Proc, "make `/proc/sys` read-only")
 }

@@ -18,7 +18,8 @@ use rustix::path::Arg;
 
 use super::failure::{OrWall, Wall};
 use super::mounts::{self, PLAIN, READ_ONLY, Reach};
-use super::{dev, etc, proc};
+use super::owners::Maps;
+use super::{dev, etc, place, proc};
 use crate::wire::{Bind, Setup, WallFailure};
 
 /// The path of the workspace inside.
@@ -39,7 +40,7 @@ struct DetachedMount {
 }
 
 /// Builds the root and enters it; the working directory is then the workspace.
-pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
+pub(super) fn build(setup: &Setup, owners: &Maps) -> Result<(), WallFailure> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_wall(Wall::Mounts, "make all mounts private")?;
     let (prepared, binds): (Vec<_>, Vec<_>) = setup.binds.iter().partition(|bind| bind.inside == etc::INSIDE);
@@ -47,6 +48,7 @@ pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
         binds.into_iter().filter_map(|bind| extra(bind).transpose()).collect::<Result<Vec<_>, _>>()?;
     let workspace =
         mounts::copy(setup.workspace.as_str(), PLAIN).or_wall(Wall::Mounts, "bind the workspace")?;
+    let places = place::Mounts::of(setup, owners)?;
     let proc = proc::new()?;
 
     enter_new_root()?;
@@ -61,18 +63,31 @@ pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
     dev::show_devices()?;
     pivot_root_here()?;
 
-    for path in ["home", "run", "proc", "var", "workspace"] {
+    for path in ["home", "run", "proc", "var", "var/empty"] {
         create_dir(path)?;
     }
-    create_link("var/tmp", "/tmp")?;
+    if places.is_below("/var/tmp") {
+        mount_tmpfs("var/tmp", setup)?;
+    } else {
+        create_link("var/tmp", "/tmp")?;
+    }
     create_link("var/run", "/run")?;
     mount_tmpfs("tmp", setup)?;
     dev::populate(setup)?;
     binds.into_iter().try_for_each(DetachedMount::populate)?;
-    mounts::attach(&workspace, WORKSPACE).or_wall(Wall::Mounts, "attach the workspace")?;
+    let inside = if let Some(place) = &setup.place {
+        // What names files by the usual path of a workspace finds them, too.
+        create_link(WORKSPACE, place.folder.as_str())?;
+        places.attach(place, &workspace)?;
+        place.folder.as_str()
+    } else {
+        create_dir(WORKSPACE)?;
+        mounts::attach(&workspace, WORKSPACE).or_wall(Wall::Mounts, "attach the workspace")?;
+        WORKSPACE
+    };
     mounts::restrict(c"/", Reach::One, READ_ONLY).or_wall(Wall::Mounts, "make the root read-only")?;
     proc::populate(&proc)?;
-    rustix::process::chdir(WORKSPACE).or_wall(Wall::Mounts, "enter the workspace")
+    rustix::process::chdir(inside).or_wall(Wall::Mounts, "enter the workspace")
 }
 
 /// Binds `/usr`, and the system folders beside it or the links to it.
@@ -156,7 +171,7 @@ impl DetachedMount {
 }
 
 /// Creates the folder or the file that something is mounted on, and the folders above it.
-fn create_mount_point(path: &Path, folder: bool) -> Result<(), WallFailure> {
+pub(super) fn create_mount_point(path: &Path, folder: bool) -> Result<(), WallFailure> {
     let made = match path.parent() {
         _ if path.exists() => return Ok(()),
         _ if folder => std::fs::create_dir_all(path),

@@ -104,6 +104,7 @@ impl Worker {
             sandbox: options.sandbox,
             host_uid: host_user(options),
             workspace: self.dir.path().to_str().unwrap().into(),
+            place: None,
             binds: Vec::new(),
             tmp_bytes: 1 << 20,
             tmp_inodes: 1 << 10,

@@ -142,6 +142,7 @@ impl TestSession {
             sandbox: SandboxKind::Full,
             host_uid: Some(self.starter.host_uid()),
             workspace: self.folder.path().join("ws").to_str().expect("UTF-8").to_owned(),
+            place: None,
             binds: Vec::new(),
             tmp_bytes: 16 << 20,
             tmp_inodes: 1024,
