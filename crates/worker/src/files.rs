@@ -2,8 +2,10 @@
 //! snapshots and forks.
 
 pub(crate) mod archive;
+pub(crate) mod change;
 pub(crate) mod copy;
 pub(crate) mod diff;
+pub(crate) mod expectation;
 pub(crate) mod fork;
 pub(crate) mod free_space;
 pub(crate) mod manifest;

@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 
 use headwater_log::{LogOptions, LosslessOptions};
 
+use crate::sessions::place::PlaceRecord;
+
 /// The record of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SessionRecord {
@@ -49,6 +51,9 @@ pub(crate) struct SessionRecord {
     /// Whether it sees the folder of our tools. Sessions of earlier workers do not until they are resumed.
     #[serde(default)]
     pub(crate) tools: bool,
+    /// What is known about the folder of an in-place session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<PlaceRecord>,
 }
 
 /// The record of an execution.

@@ -9,6 +9,8 @@ pub(crate) mod hibernation_due;
 pub(crate) mod host_users;
 pub(crate) mod init_link;
 pub(crate) mod janitor;
+mod launch;
+pub(crate) mod place;
 pub(crate) mod pool;
 pub(crate) mod session;
 pub(crate) mod table;

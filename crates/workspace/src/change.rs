@@ -87,6 +87,7 @@ impl Workspace {
 
     /// Changes the mode of a file or a folder.
     pub fn chmod(&self, path: &WorkspacePath, mode: u32) -> Result<Entry, WorkspaceError> {
+        self.guarded(|guard| guard.check_content(path))?;
         let found = self.find(path)?;
         if found.entry.kind != Kind::Folder {
             self.may_open(path, &found.entry)?;
@@ -98,7 +99,7 @@ impl Workspace {
         changed.map(|stat| Entry::from(&stat)).map_err(|error| from_errno(path, error))
     }
 
-    /// The parent folder of a path, and the last name.
+    /// The parent folder of a path whose entry is to be changed, and the last name.
     pub fn parent<'p>(
         &self,
         path: &'p WorkspacePath,
@@ -108,6 +109,7 @@ impl Workspace {
         if path.is_root() {
             return Err(WorkspaceError::Root);
         }
+        self.guarded(|guard| guard.check_entry(path))?;
         let parent = if make {
             self.enter_all(folders)
         } else {

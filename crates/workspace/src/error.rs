@@ -23,6 +23,8 @@ pub enum WorkspaceError {
     NotEmpty { path: String },
     #[error("`{path}` is inside the folder to be moved or copied")]
     Within { path: String },
+    #[error("`{path}` is read-only in this session")]
+    ReadOnly { path: String },
     #[error("this operation does not apply to the workspace folder itself")]
     Root,
     #[error("`{path}` would exceed the disk limit of the session")]
@@ -41,6 +43,7 @@ pub(crate) fn from_errno(path: &WorkspacePath, error: Errno) -> WorkspaceError {
         Errno::ISDIR => WorkspaceError::NoFile { path },
         Errno::EXIST => WorkspaceError::Exists { path },
         Errno::NOTEMPTY => WorkspaceError::NotEmpty { path },
+        Errno::ROFS => WorkspaceError::ReadOnly { path },
         source => WorkspaceError::Io { path, source },
     }
 }
@@ -71,6 +74,10 @@ impl From<WorkspaceError> for Fault {
             WorkspaceError::Exists { .. } => {
                 fault(FaultKind::Conflict, "remove it first, or choose another path")
             }
+            WorkspaceError::ReadOnly { .. } => fault(
+                FaultKind::Conflict,
+                "write elsewhere; the person who started the session can allow more with `--writable PATH`",
+            ),
             WorkspaceError::Within { .. } => fault(FaultKind::Invalid, "choose a path outside of it"),
             WorkspaceError::Root => {
                 fault(FaultKind::Invalid, "name a file or folder in it, for example `src/main.py`")
@@ -86,7 +93,7 @@ impl From<WorkspaceError> for Fault {
             WorkspaceError::Io { source: Errno::CANCELED, .. } => {
                 Self::new(FaultKind::Conflict, "the session has ended")
             }
-            WorkspaceError::Io { source: Errno::ACCESS | Errno::PERM | Errno::ROFS, .. } => {
+            WorkspaceError::Io { source: Errno::ACCESS | Errno::PERM, .. } => {
                 fault(FaultKind::Conflict, "make it readable and writable in the session first")
             }
             WorkspaceError::Io { source: Errno::NAMETOOLONG, .. } => {

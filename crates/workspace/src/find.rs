@@ -58,7 +58,7 @@ impl Workspace {
         if entry.kind != Kind::File {
             return Err(WorkspaceError::NoFile { path: path.to_string() });
         }
-        let own = self.owner.unwrap_or_else(|| rustix::process::geteuid().as_raw());
+        let own = self.owner.map_or_else(|| rustix::process::geteuid().as_raw(), |owner| owner.uid);
         if entry.links > 1 && entry.owner != own {
             return Err(WorkspaceError::Linked { path: path.to_string() });
         }

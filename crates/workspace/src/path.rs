@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The longest path: the limit of the kernel.
 const MAX_PATH_BYTES: usize = 4096;
 /// The longest name in a path.
@@ -11,7 +13,7 @@ const HOME_IN_SANDBOX: &str = "/workspace";
 
 /// A path in a workspace, as bytes: names need not be UTF-8. `/src/main.py`, `/workspace/src/main.py` and
 /// `src/main.py` are equal. Paths are ordered as in a walk: a folder, its content, then the next entry.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorkspacePath {
     /// The names; no names mean the workspace itself. No name is empty, `.` or `..`, or contains a slash or a zero byte.
     names: Vec<Vec<u8>>,

@@ -113,8 +113,8 @@ impl Workspace {
         let (parent, name) = self.parent_of(path)?;
         rustix::fs::symlinkat(target, &parent, name.as_slice())?;
         match self.owner {
-            Some(id) => {
-                let (uid, gid) = (Some(Uid::from_raw(id)), Some(Gid::from_raw(id)));
+            Some(owner) => {
+                let (uid, gid) = (Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)));
                 rustix::fs::chownat(&parent, name.as_slice(), uid, gid, AtFlags::SYMLINK_NOFOLLOW)
             }
             None => Ok(()),

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::entry::{Entry, Kind};
-use super::{Workspace, WorkspaceError, WorkspacePath, from_errno, open_beneath};
+use super::{Guard, Workspace, WorkspaceError, WorkspacePath, from_errno, open_beneath};
 
 /// How often a folder is listed again for entries that programs created meanwhile.
 const MAX_PASSES: usize = 64;
@@ -27,6 +27,7 @@ impl Workspace {
 
     /// Moves everything in `staged` into a folder, which is created if it does not exist.
     pub fn move_in(&self, staged: &Self, into: &WorkspacePath) -> Result<(), WorkspaceError> {
+        self.guarded(|_| Guard::refuse_all())?;
         let folder = self.enter_all(into.names()).map_err(|error| from_errno(into, error))?;
         let top = staged.open_dir(&WorkspacePath::root())?;
         move_in(top.as_fd(), folder.as_fd(), into)
@@ -34,6 +35,7 @@ impl Workspace {
 
     /// Moves the whole content of the workspace to `aside`.
     pub fn clear_into(&self, aside: &Self) -> Result<(), WorkspaceError> {
+        self.guarded(|_| Guard::refuse_all())?;
         let root = WorkspacePath::root();
         let here = self.open_dir(&root)?;
         for _ in 0..MAX_PASSES {
@@ -51,6 +53,7 @@ impl Workspace {
 
     /// Moves everything in `fresh` into the workspace; entries that programs created meanwhile go to `aside`.
     pub fn fill_from(&self, fresh: &Self, aside: &Self) -> Result<(), WorkspaceError> {
+        self.guarded(|_| Guard::refuse_all())?;
         let root = WorkspacePath::root();
         let (here, from) = (self.open_dir(&root)?, fresh.open_dir(&root)?);
         let move_all = || -> Result<(), Errno> {

@@ -1,5 +1,6 @@
 //! Writing into a workspace while somebody inside works against it.
 
+mod journals;
 mod verbs;
 mod walks;
 

@@ -53,6 +53,7 @@ pub struct NewFile {
 impl Workspace {
     /// Begins a file for this path. The path is not touched before the commit.
     pub fn create(&self, path: &WorkspacePath) -> Result<NewFile, WorkspaceError> {
+        self.guarded(|guard| guard.check_entry(path))?;
         let begun = self.again().and_then(|workspace| {
             let (file, named) = new_file(workspace.root.as_fd())?;
             Ok(NewFile { workspace, path: path.clone(), file, named })
@@ -62,6 +63,7 @@ impl Workspace {
 
     /// Opens a regular file with a single hard link for writing.
     pub fn open_to_write(&self, path: &WorkspacePath, expect: &Expect) -> Result<OwnedFd, WorkspaceError> {
+        self.guarded(|guard| guard.check_content(path))?;
         let found = match self.find(path) {
             Err(WorkspaceError::Missing { .. }) if *expect != Expect::Anything => {
                 expect.check(path, None)?;
@@ -153,6 +155,11 @@ impl Drop for NewFile {
     }
 }
 
+/// Writes all bytes at the position of a file.
+pub fn write_to(file: impl AsFd, bytes: &[u8]) -> std::io::Result<()> {
+    Ok(write_all(file.as_fd(), bytes)?)
+}
+
 /// Writes all bytes at the file position.
 fn write_all(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     let mut left = bytes;
@@ -208,7 +215,7 @@ fn replaceable(folder: BorrowedFd<'_>, path: &WorkspacePath) -> Result<Option<En
 }
 
 /// Only a regular file with a single hard link: a write would also change the file under its other names.
-fn may_change(path: &WorkspacePath, existing: &Entry) -> Result<(), WorkspaceError> {
+pub(crate) fn may_change(path: &WorkspacePath, existing: &Entry) -> Result<(), WorkspaceError> {
     if existing.kind != Kind::File {
         return Err(WorkspaceError::NoFile { path: path.to_string() });
     }

@@ -15,6 +15,7 @@ use headwater_workspace::{Room, StagingDir, Workspace, WorkspacePath};
 use crate::builds::reserved;
 use crate::engine::Engine;
 use crate::layout::{self, SessionRecord};
+use crate::sessions::place;
 use crate::sessions::session;
 use crate::sessions::table::WorkspaceUse;
 use crate::sessions::update;
@@ -60,17 +61,19 @@ impl OpenWorkspace {
         let (record, workspace_use) = engine.sessions.use_workspace(id)?;
         let in_use = InUse { engine: Arc::clone(engine), id, _use: workspace_use };
         let dir = engine.folder.session(id);
-        let inside = layout::workspace(&dir);
-        let workspace = session::open_workspace(&inside, record.host_uid)
+        let is_live = engine.sessions.live(id).is_ok();
+        let workspace = session::open_workspace(&dir, &record, is_live)
             .map_err(|fault| engine.sessions.cause(id, fault))?;
-        Ok(Self {
-            id,
-            workspace,
-            home: session::workspace_inside(record.sandbox, &inside),
-            record,
-            dir,
-            in_use,
-        })
+        let home = match &record.spec.place {
+            Some(place) => place.folder.clone(),
+            None => session::workspace_inside(record.sandbox, &layout::workspace(&dir)),
+        };
+        Ok(Self { id, workspace, home, record, dir, in_use })
+    }
+
+    /// Refuses work on the whole workspace of an in-place session.
+    pub(crate) fn refuse_in_place(&self, what: &str) -> Result<(), Fault> {
+        place::refuse(&self.record, what)
     }
 
     /// Parses the path of a file or folder.

@@ -3,6 +3,7 @@
 //! The walk and the files come from the crate `workspace`: walkers of libraries open paths themselves, which programs of
 //! the session could replace by links meanwhile.
 
+mod budget;
 mod ignored;
 mod lines;
 #[cfg(test)]
@@ -10,7 +11,6 @@ mod tests;
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -18,6 +18,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use headwater_contract::{Fault, FaultKind, v1};
 use headwater_workspace::{Kind, MAX_DEPTH, WalkEntry, Workspace, WorkspacePath};
 
+use self::budget::{Budget, CancellableReader, Stop};
 use self::ignored::Ignored;
 use self::lines::Lines;
 
@@ -27,23 +28,16 @@ const MAX_PATTERN_BYTES: usize = 1000;
 const MAX_REGEX_BYTES: usize = 4 << 20;
 /// The most entries of a search.
 const MAX_ENTRIES: u64 = 2_000_000;
+/// The most files of a search by age, which are all listed first.
+const MAX_SORTED_FILES: usize = 200_000;
 /// The most matches of a search.
 const MAX_MATCHES: u64 = 10_000;
 /// The longest time of a search.
 const MAX_SEARCH_TIME: Duration = Duration::from_mins(1);
 
-/// Why a search ends early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    Limit,
-    Time,
-    Entries,
-    /// The caller has gone.
-    Cancelled,
-}
-
 /// A parsed search request.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the request")]
 pub(crate) struct Search {
     top: WorkspacePath,
     name: Option<GlobMatcher>,
@@ -52,6 +46,8 @@ pub(crate) struct Search {
     content: Option<RegexMatcher>,
     hidden: bool,
     gitignore: bool,
+    newest_first: bool,
+    first_match_only: bool,
     limit: u64,
     timeout: Duration,
 }
@@ -99,6 +95,8 @@ impl Search {
             content: content.transpose()?,
             hidden: request.hidden,
             gitignore: request.gitignore,
+            newest_first: request.newest_first,
+            first_match_only: request.first_match_only,
             limit: request.limit.clamp(1, MAX_MATCHES),
             timeout: Duration::from_millis(request.timeout_ms).min(MAX_SEARCH_TIME),
         })
@@ -115,7 +113,7 @@ impl Search {
         let stop = Cell::new(None);
         let budget = Budget { deadline, listens: &listens, stop: &stop };
         let mut run = Run { search: self, workspace, tell, budget, summary: v1::SearchSummary::default() };
-        run.walk()?;
+        run.start()?;
         let stopped = match stop.get() {
             None => "",
             Some(Stop::Limit) => "limit",
@@ -140,26 +138,6 @@ fn as_path(bytes: &[u8]) -> &std::path::Path {
     std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
 }
 
-/// Decides whether the search continues.
-struct Budget<'a> {
-    deadline: Instant,
-    listens: &'a dyn Fn() -> bool,
-    stop: &'a Cell<Option<Stop>>,
-}
-
-impl Budget<'_> {
-    fn goes_on(&self) -> bool {
-        if self.stop.get().is_none() {
-            if Instant::now() >= self.deadline {
-                self.stop.set(Some(Stop::Time));
-            } else if !(self.listens)() {
-                self.stop.set(Some(Stop::Cancelled));
-            }
-        }
-        self.stop.get().is_none()
-    }
-}
-
 struct Run<'a, T> {
     search: &'a Search,
     workspace: &'a Workspace,
@@ -169,7 +147,40 @@ struct Run<'a, T> {
 }
 
 impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
-    fn walk(&mut self) -> Result<(), Fault> {
+    /// Searches the folder, or the one file that was named.
+    fn start(&mut self) -> Result<(), Fault> {
+        let top = &self.search.top;
+        let entry = self.workspace.stat(top)?;
+        if entry.kind == Kind::File {
+            self.visit(&WalkEntry { path: top.clone(), entry });
+            return Ok(());
+        }
+        let mut files = Vec::new();
+        self.walk(&mut files)?;
+        if !self.search.newest_first {
+            return Ok(());
+        }
+        // The files that were listed are searched even if there are more.
+        let cut = self.budget.stop.get() == Some(Stop::Entries);
+        if cut {
+            self.budget.stop.set(None);
+        }
+        // Stable: files of the same time stay in the order of their paths.
+        files.sort_by_key(|(modified_ns, _)| std::cmp::Reverse(*modified_ns));
+        for (_, step) in files {
+            if !self.budget.goes_on() {
+                break;
+            }
+            self.visit(&step);
+        }
+        if cut && self.budget.stop.get().is_none() {
+            self.budget.stop.set(Some(Stop::Entries));
+        }
+        Ok(())
+    }
+
+    /// Visits the entries, or lists them for later if the newest come first.
+    fn walk(&mut self, files: &mut Vec<(i128, WalkEntry)>) -> Result<(), Fault> {
         let mut walk = self.workspace.walk(&self.search.top, MAX_DEPTH, None)?;
         let mut ignored = Ignored::new(self.workspace, &self.search.top, self.search.gitignore);
         let mut entries = 0;
@@ -189,8 +200,15 @@ impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
                 }
                 continue;
             }
-            if self.search.names(&step.path) {
+            if !self.search.names(&step.path) {
+                continue;
+            }
+            if !self.search.newest_first {
                 self.visit(&step);
+            } else if files.len() < MAX_SORTED_FILES {
+                files.push((step.entry.modified_ns, step));
+            } else {
+                self.budget.stop.set(Some(Stop::Entries));
             }
         }
         Ok(())
@@ -215,7 +233,9 @@ impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
                 self.summary.files += 1;
                 let matcher = matcher.clone();
                 let budget = Budget { ..self.budget };
-                let mut lines = Lines::new(&matcher, step.path.bytes().into(), |found| self.found(found));
+                let only_first = self.search.first_match_only;
+                let mut lines =
+                    Lines::new(&matcher, step.path.bytes().into(), |found| self.found(found) && !only_first);
                 let read = lines.search(CancellableReader { inner: File::from(file), budget });
                 if !read {
                     self.summary.skipped += 1;
@@ -235,20 +255,5 @@ impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
             self.budget.stop.set(Some(Stop::Cancelled));
         }
         self.budget.goes_on()
-    }
-}
-
-/// A file that can be read only while the search continues.
-struct CancellableReader<'a> {
-    inner: File,
-    budget: Budget<'a>,
-}
-
-impl Read for CancellableReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if !self.budget.goes_on() {
-            return Err(io::Error::other("the search has ended"));
-        }
-        self.inner.read(buffer)
     }
 }

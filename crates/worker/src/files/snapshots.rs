@@ -22,11 +22,13 @@ use headwater_workspace::tree;
 use headwater_workspace::{StagingDir, Workspace, staging_root};
 use serde::{Deserialize, Serialize};
 
+use super::change;
 use super::copy::copy;
 use super::diff::Base;
 use super::manifest::Manifest;
 use crate::files::open_workspace::{OpenWorkspace, disk_fault};
-use crate::layout;
+use crate::layout::{self, SessionRecord};
+use crate::sessions::place;
 
 /// The most snapshots of a session.
 const MAX_SNAPSHOTS: usize = 32;
@@ -201,9 +203,24 @@ fn finish(session: &Path, staging: &Path, owner: Option<u32>) -> Result<(), Faul
 }
 
 /// Completes or removes what a killed worker left unfinished in a session that continues.
-pub(crate) fn recover(session: &Path, owner: Option<u32>) {
+pub(crate) fn recover(session: &Path, record: &SessionRecord) {
+    let open = || match &record.spec.place {
+        Some(place) => place::open(record, place, false).map_err(|fault| io::Error::other(fault.message)),
+        None => Workspace::open(&layout::workspace(session), record.host_uid),
+    };
+    recover_in(session, record.host_uid, &open);
+}
+
+/// The same with a workspace that is opened like this.
+pub(super) fn recover_in(session: &Path, owner: Option<u32>, open: &dyn Fn() -> io::Result<Workspace>) {
     for entry in fs::read_dir(staging_root(session)).into_iter().flatten().flatten() {
         let staging = StagingDir::at(entry.path());
+        let undone = open().and_then(|workspace| change::recover(&workspace, &staging));
+        if let Err(error) = undone {
+            tracing::error!(dir = %staging.path().display(), %error, "cannot undo a change of files");
+            staging.keep();
+            continue;
+        }
         if [CLEARING_NAME, FILLING_NAME].iter().any(|mark| staging.path().join(mark).exists())
             && let Err(fault) = finish(session, staging.path(), owner)
         {
@@ -215,9 +232,9 @@ pub(crate) fn recover(session: &Path, owner: Option<u32>) {
 
 /// Removes all snapshots of a session that has ended.
 pub(crate) fn remove_all(session: &Path) {
-    for path in [staging_root(session), snapshots_dir(session)] {
+    for path in [staging_root(session), snapshots_dir(session), change::responses_dir(session)] {
         if let Err(error) = tree::remove(&path) {
-            tracing::warn!(dir = %path.display(), %error, "cannot remove a session's snapshots");
+            tracing::warn!(dir = %path.display(), %error, "cannot remove the rest of a session");
         }
     }
     let _ = fs::remove_file(start_manifest(session)); // most have none

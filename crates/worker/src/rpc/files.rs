@@ -1,8 +1,10 @@
 //! The gRPC service `Files`: single files of a workspace. Each call opens the workspace, works on a blocking thread, and
 //! returns the new metadata.
 
+mod change;
 mod entry;
 mod read;
+mod read_many;
 mod write;
 
 use std::sync::Arc;
@@ -48,7 +50,7 @@ impl FilesService {
     }
 
     /// Changes a session's workspace, to the end even if the caller goes away.
-    async fn change<T: Send + 'static>(
+    async fn alter<T: Send + 'static>(
         &self,
         session: &str,
         work: impl FnOnce(&OpenWorkspace) -> Result<T, Fault> + Send + 'static,
@@ -112,7 +114,7 @@ impl Contract for FilesService {
             open.has_grown(4096 * u64::from(created), u64::from(created));
             Ok(v1::WriteFileResponse { entry: Some(to_proto(&path, &entry, None)), created })
         };
-        Ok(Response::new(self.change(&request.session_id.clone(), make).await?))
+        Ok(Response::new(self.alter(&request.session_id.clone(), make).await?))
     }
 
     async fn r#move(&self, request: Request<v1::MoveFileRequest>) -> Answer<v1::FileEntry> {
@@ -123,13 +125,13 @@ impl Contract for FilesService {
             open.has_changed();
             entry_at(open, &to)
         };
-        Ok(Response::new(self.change(&request.session_id.clone(), rename).await?))
+        Ok(Response::new(self.alter(&request.session_id.clone(), rename).await?))
     }
 
     async fn copy(&self, request: Request<v1::CopyFileRequest>) -> Answer<v1::CopyFileResponse> {
         let request = request.into_inner();
         let session = request.session_id.clone();
-        let copied = self.change(&session, move |open| copy(open, &request)).await?;
+        let copied = self.alter(&session, move |open| copy(open, &request)).await?;
         Ok(Response::new(copied))
     }
 
@@ -140,7 +142,7 @@ impl Contract for FilesService {
             open.has_changed();
             Ok(v1::RemoveFileResponse {})
         };
-        Ok(Response::new(self.change(&request.session_id.clone(), remove).await?))
+        Ok(Response::new(self.alter(&request.session_id.clone(), remove).await?))
     }
 
     async fn chmod(&self, request: Request<v1::ChmodFileRequest>) -> Answer<v1::FileEntry> {
@@ -157,7 +159,23 @@ impl Contract for FilesService {
             }
             Ok(to_proto(&path, &open.workspace.chmod(&path, request.mode)?, None))
         };
-        Ok(Response::new(self.change(&request.session_id.clone(), change).await?))
+        Ok(Response::new(self.alter(&request.session_id.clone(), change).await?))
+    }
+
+    type ReadManyStream = read_many::States;
+
+    async fn read_many(&self, request: Request<v1::ReadManyRequest>) -> Answer<read_many::States> {
+        let request = request.into_inner();
+        let (engine, id) = (Arc::clone(&self.engine), request.session_id.parse().map_err(Fault::from)?);
+        let open = blocking(move || OpenWorkspace::open(&engine, id)).await?;
+        Ok(Response::new(read_many::states(open, request)?))
+    }
+
+    async fn change(
+        &self,
+        request: Request<Streaming<v1::ChangeFilesRequest>>,
+    ) -> Answer<v1::ChangeFilesResponse> {
+        Ok(Response::new(change::change(&self.engine, request.into_inner()).await?))
     }
 }
 
@@ -179,7 +197,7 @@ fn list(open: &OpenWorkspace, request: &v1::ListFilesRequest) -> Result<v1::List
     }
     let last = entries.last().filter(|_| entries.len() == limit as usize && walk.next().is_some());
     let next = last.map(|last| last.path.clone());
-    Ok(v1::ListFilesResponse { folder: Some(folder), entries, next })
+    Ok(v1::ListFilesResponse { folder: Some(folder), entries, next, home: open.home.clone() })
 }
 
 fn copy(open: &OpenWorkspace, request: &v1::CopyFileRequest) -> Result<v1::CopyFileResponse, Fault> {
@@ -213,6 +231,7 @@ fn copy_folder(
     overwrite: Overwrite,
     room: Room,
 ) -> Result<(Entry, CopyTotals), Fault> {
+    open.refuse_in_place("copying a folder")?; // it may be on another file system than the staging folder
     let workspace = &open.workspace;
     let (stage, mode) = (open.stage()?, workspace.stat(from)?.mode);
     let tree = open.staged_tree(&stage, TREE_NAME)?;

@@ -168,6 +168,7 @@ impl Contract for TreesService {
         let nothing = || Fault::new(FaultKind::Invalid, "nothing to unpack");
         let to = messages.message().await?.and_then(|first| first.to).ok_or_else(nothing)?;
         let open = self.open(&to.session_id).await?;
+        open.refuse_in_place("unpacking an archive")?;
         let (path, format) = (open.path(&to.path)?, archive_format(to.format)?);
         let (upload, open) = blocking(move || Ok((open.attempt(Upload::begin)?, open))).await?;
         let upload = upload.receive(messages).await?;
@@ -193,6 +194,7 @@ impl Contract for TreesService {
     async fn diff(&self, request: Request<v1::DiffRequest>) -> Answer<Self::DiffStream> {
         let request = request.into_inner();
         let open = self.open(&request.session_id).await?;
+        open.refuse_in_place("a comparison with the session's start")?;
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot: Option<SnapshotId> = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
         let permit = acquire(&self.work, &open, "comparisons")?;
@@ -226,7 +228,12 @@ impl Contract for TreesService {
         let request = request.into_inner();
         let id = request.snapshot_id.parse().map_err(Fault::from)?;
         let name = request.name;
-        let created = self.change(&request.session_id, move |open| snapshots::create(open, id, name)).await?;
+        let created = self
+            .change(&request.session_id, move |open| {
+                open.refuse_in_place("a snapshot")?;
+                snapshots::create(open, id, name)
+            })
+            .await?;
         Ok(Response::new(created))
     }
 
@@ -252,7 +259,12 @@ impl Contract for TreesService {
     async fn restore_snapshot(&self, request: Request<v1::RestoreSnapshotRequest>) -> Answer<v1::Snapshot> {
         let request = request.into_inner();
         let id = request.snapshot_id.parse().map_err(Fault::from)?;
-        let restored = self.change(&request.session_id, move |open| snapshots::restore(open, id)).await?;
+        let restored = self
+            .change(&request.session_id, move |open| {
+                open.refuse_in_place("restoring a snapshot")?;
+                snapshots::restore(open, id)
+            })
+            .await?;
         Ok(Response::new(restored))
     }
 
@@ -263,6 +275,7 @@ impl Contract for TreesService {
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
         let open = self.open(&request.session_id).await?;
+        open.refuse_in_place("a fork")?;
         let permit = acquire(&self.work, &open, "copies")?;
         let mut spec = SessionSpec {
             name: request.name,

@@ -321,9 +321,13 @@ impl Worker for WorkerService {
     async fn cancel(&self, request: Request<v1::CancelRequest>) -> Answer<v1::CancelResponse> {
         let request = request.into_inner();
         let execution = self.execution(&request.execution_id)?;
-        // Cancelling an execution that has ended is not an error.
-        if !execution.head().closed {
-            let session = self.engine.sessions.live(execution.session_id())?;
+        // Cancelling an execution that has ended is not an error: it ends daemons that it left. Those of a session
+        // that is not live have ended with it.
+        let session = match self.engine.sessions.live(execution.session_id()) {
+            Err(_) if execution.head().closed => None,
+            session => Some(session?),
+        };
+        if let Some(session) = session {
             let own = grace(&execution.record().spec);
             let grace = request.grace_ms.map_or(own, Duration::from_millis);
             session.stop(execution.id(), Cause::Cancelled, grace).await?;
@@ -350,6 +354,12 @@ impl Worker for WorkerService {
         };
         let processes = processes.iter().map(Into::into).collect();
         Ok(Response::new(v1::ListProcessesResponse { processes }))
+    }
+
+    async fn list_ports(&self, request: Request<v1::ListPortsRequest>) -> Answer<v1::ListPortsResponse> {
+        let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
+        let tcp = usage::ports::listening(&self.engine, id).await?;
+        Ok(Response::new(v1::ListPortsResponse { tcp: tcp.into_iter().map(u32::from).collect() }))
     }
 
     async fn forget(&self, request: Request<v1::ForgetRequest>) -> Answer<v1::ForgetResponse> {

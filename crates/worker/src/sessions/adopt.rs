@@ -58,7 +58,7 @@ pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
 fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
     let found = if record.ended_at_ms.is_some() { None } else { connect(&dir) };
     if record.ended_at_ms.is_none() {
-        files::recover(&dir, record.host_uid);
+        files::recover(&dir, &record);
         // The previous worker may have been killed while it had raised the limits.
         engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
     }

@@ -12,6 +12,7 @@ use headwater_sandbox::link;
 
 use crate::engine::Engine;
 use crate::layout::SessionRecord;
+use crate::sessions::place;
 use crate::sessions::pool::{self, Prepared};
 use crate::sessions::session::{self, Parts, Session};
 use crate::usage::disk::Measured;
@@ -32,12 +33,26 @@ pub(crate) async fn create(
     // Checked only for a new session: a caller that repeats its request would take a refusal to mean that the session was
     // never created.
     check_limits(engine, &spec.limits)?;
-    engine.network.permit(spec.network, engine.config.sandbox)?;
-    let prepared = engine.pool.take(engine, spec.network).await?;
+    place::permit(engine, &spec)?;
+    let mut spec = spec;
+    place::mark(&mut spec);
+    let prepared = match spec.place {
+        Some(_) => in_place(engine, &spec).await?,
+        None => engine.pool.take(engine, spec.network).await?,
+    };
     let session = hand_out(engine, prepared, id, spec)?;
     listen_to(engine, &session);
     engine.pool.refill(engine);
     Ok(session.info())
+}
+
+async fn in_place(engine: &Engine, spec: &SessionSpec) -> Result<Prepared, Fault> {
+    let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
+    let engine = engine.weak().upgrade().filter(|engine| !engine.pool.is_closed()).ok_or_else(stopping)?;
+    let spec = spec.clone();
+    tokio::task::spawn_blocking(move || pool::launch_in_place(&engine, &spec))
+        .await
+        .map_err(|_| stopping())?
 }
 
 /// Refuses limits above those that the operator allows.
@@ -78,7 +93,7 @@ fn claim(
     id: SessionId,
     spec: SessionSpec,
 ) -> Result<(PathBuf, SessionRecord), Fault> {
-    let spec = SessionSpec { limits: spec.limits.or(&engine.config.limits), ..spec };
+    let spec = SessionSpec { limits: place::limits(&spec, &engine.config.limits), ..spec };
     if let (Some(cgroup), true) = (&prepared.cgroup, spec.limits != engine.config.limits) {
         cgroup.set_limits(&spec.limits).map_err(|error| {
             Fault::new(FaultKind::Unavailable, format!("cannot set the session's limits: {error}"))
@@ -87,16 +102,18 @@ fn claim(
     if spec.limits != engine.config.limits {
         engine.projects.limit(&prepared.dir, || Some(spec.limits.clone()));
     }
+    let is_the_persons = place::is_the_persons(&spec);
     let record = SessionRecord {
         id,
+        sandbox: place::sandbox_of(&spec, engine.config.sandbox),
         spec,
-        sandbox: engine.config.sandbox,
         created_at_ms: now_ms(),
         ended_at_ms: None,
         slot: prepared.slot,
         host_uid: prepared.host_uid,
         cgroup: prepared.cgroup_name.clone(),
-        tools: engine.tools.exist(),
+        tools: engine.tools.exist() && !is_the_persons,
+        place: prepared.place.clone(),
     };
     let dir = engine.folder.session(id);
     record.write(&prepared.dir).map_err(|error| cannot_record(&error))?;

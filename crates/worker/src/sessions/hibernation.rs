@@ -14,6 +14,7 @@ use crate::builds::reserved;
 use crate::engine::Engine;
 use crate::layout::SessionRecord;
 use crate::sessions::create;
+use crate::sessions::place;
 use crate::sessions::pool;
 use crate::sessions::session::{self, Parts, Session, StartGuard};
 use crate::usage::disk::{self, Measured};
@@ -72,7 +73,7 @@ async fn resume(engine: &Engine, id: SessionId) -> Result<(), Fault> {
     };
     check_sandbox(engine, &record)?;
     // The operator may have changed the rules meanwhile.
-    engine.network.permit(record.spec.network, engine.config.sandbox)?;
+    place::permit(engine, &record.spec)?;
     let launching = engine.weak().upgrade().ok_or_else(stopping)?;
     let launched = tokio::task::spawn_blocking(move || {
         let disk = measured(&launching, &record)?;
@@ -88,7 +89,7 @@ async fn resume(engine: &Engine, id: SessionId) -> Result<(), Fault> {
 /// Refuses to resume a session in another sandbox than it was created with: its files belong to another user, and the
 /// isolation that its owner was promised would not be there.
 fn check_sandbox(engine: &Engine, record: &SessionRecord) -> Result<(), Fault> {
-    let (then, now) = (record.sandbox, engine.config.sandbox);
+    let (then, now) = (record.sandbox, place::sandbox_of(&record.spec, engine.config.sandbox));
     if then == now {
         return Ok(());
     }

@@ -7,33 +7,26 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind};
-use headwater_limits::descriptors;
-use headwater_limits::descriptors::{Hold, Purpose};
-use headwater_protocol::{Network, SandboxKind, SessionId};
+use headwater_limits::descriptors::Hold;
+use headwater_protocol::{Network, SessionId, SessionSpec};
 use headwater_sandbox::cgroup::SessionCgroup;
-use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
 use headwater_sandbox::orphans;
-use headwater_sandbox::wire::{Bind, KernelLimits, NetworkNamespace, Setup};
-use headwater_workspace::create_private_folder;
+use headwater_sandbox::wire::NetworkNamespace;
 use headwater_workspace::tree;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::engine::Engine;
-use crate::layout::{self, SessionRecord};
+use crate::layout::SessionRecord;
 use crate::sessions::cleanup;
+use crate::sessions::launch::{LaunchPlan, Refused, launch_session, network_of};
+use crate::sessions::place::{self, Checked, PlaceRecord};
 use crate::sessions::session::{Parts, spare};
-
-/// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
-const TMP_BYTES: u64 = 1 << 30;
-/// Files and folders in each of them.
-const TMP_INODES: u64 = 100_000;
 
 /// A caller that has taken a session is about to run something in it, and preparing the next one would compete for the
 /// processors. So refilling waits this long while the pool is at least half full.
@@ -52,6 +45,8 @@ pub(crate) struct Prepared {
     /// Whether the folder of its first execution exists already.
     pub(crate) spare: bool,
     pub(crate) descriptors: Hold,
+    /// The folder of an in-place session.
+    pub(crate) place: Option<PlaceRecord>,
 }
 
 impl Prepared {
@@ -189,12 +184,18 @@ pub(crate) fn relaunch(engine: &Engine, record: SessionRecord) -> Result<Parts, 
     engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
     // A new name: what is left of the old slot is not in the way.
     let slot = SessionId::random();
-    let launched = launch_session(engine, slot, &dir, record.host_uid, network_of(record.spec.network))
+    let launched = checked(engine, &record.spec)
+        .and_then(|checked| {
+            let checked = checked.map(|checked| checked.for_user(record.host_uid));
+            let plan = LaunchPlan::of(&record.spec, record.host_uid);
+            Ok(launch_session(engine, slot, &dir, plan, checked)?)
+        })
         .and_then(|prepared| {
             let record = SessionRecord {
                 slot,
                 cgroup: prepared.cgroup_name.clone(),
-                tools: engine.tools.exist(),
+                tools: engine.tools.exist() && !place::is_the_persons(&record.spec),
+                place: prepared.place.clone(),
                 ..record
             };
             let written = match &prepared.cgroup {
@@ -221,111 +222,59 @@ fn prepare(engine: &Arc<Engine>, network: NetworkNamespace) -> Result<Prepared, 
     let slot = SessionId::random();
     let dir = engine.folder.slots().join(slot.to_string());
     let host_uid = engine.host_users.take()?;
-    let prepared = launch_session(engine, slot, &dir, host_uid, network);
+    let plan = LaunchPlan { host_uid, network, in_place: None };
+    let prepared = launch_session(engine, slot, &dir, plan, None);
     if prepared.is_ok() {
         engine.projects.begin(&dir, host_uid, &engine.config.limits);
     } else {
-        cleanup::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
-        let _ = fs::remove_dir_all(&dir);
-        engine.host_users.free(host_uid);
+        undo(engine, slot, &dir, host_uid);
     }
-    prepared
+    Ok(prepared?)
 }
 
-/// Creates the folders and the cgroup of a session and launches its init.
-fn launch_session(
+/// Launches an in-place session. Nothing of it can be prepared in advance. Blocks for milliseconds.
+pub(crate) fn launch_in_place(engine: &Engine, spec: &SessionSpec) -> Result<Prepared, Fault> {
+    let Some(checked) = checked(engine, spec)? else {
+        return Err(Fault::new(FaultKind::Internal, "the session has no folder"));
+    };
+    let walled = spec.place.as_ref().is_some_and(|place| place.mode.has_walls());
+    let host_uid = if walled { engine.host_users.take()? } else { None };
+    match launch_new(engine, spec, host_uid, checked) {
+        Err(refused) if refused.is_unmappable && host_uid.is_some() => {
+            // Without mapped owners the session runs as the owner of the folder: what root started must not be root.
+            let again = place::check_of(spec, engine.folder.root())?.and_then(Checked::for_owner);
+            let (checked, owner) = again.ok_or(refused.fault)?;
+            Ok(launch_new(engine, spec, Some(owner), checked)?)
+        }
+        launched => Ok(launched?),
+    }
+}
+
+fn launch_new(
     engine: &Engine,
-    slot: SessionId,
-    dir: &Path,
+    spec: &SessionSpec,
     host_uid: Option<u32>,
-    network: NetworkNamespace,
-) -> Result<Prepared, Fault> {
-    let cannot = |error: io::Error| {
-        Fault::of_disk(format!("cannot create a session's folder: {error}"), &error)
-            .hint("`headwater doctor` shows what this host lacks")
-    };
-    let descriptors = descriptors::hold(descriptors::SESSION, Purpose::Start)?;
-    let workspace = layout::workspace(dir);
-    create_private_folder(&workspace).map_err(cannot)?;
-    create_private_folder(&layout::executions(dir)).map_err(cannot)?;
-    if host_uid.is_some() {
-        chown(&workspace, host_uid, host_uid).map_err(cannot)?;
+    checked: Checked,
+) -> Result<Prepared, Refused> {
+    let slot = SessionId::random();
+    let dir = engine.folder.slots().join(slot.to_string());
+    let launched = launch_session(engine, slot, &dir, LaunchPlan::of(spec, host_uid), Some(checked));
+    if launched.is_err() {
+        undo(engine, slot, &dir, host_uid);
     }
-    let listener = layout::bind_init(dir).map_err(cannot)?;
-    let cgroup = session_cgroup(engine, slot)?;
-    let setup = Setup {
-        session: slot,
-        sandbox: engine.config.sandbox,
-        host_uid,
-        workspace: workspace.to_string_lossy().into_owned(),
-        binds: binds(engine, network),
-        tmp_bytes: TMP_BYTES,
-        tmp_inodes: TMP_INODES,
-        orphan_timeout_ms: u64::try_from(engine.config.orphan_timeout.as_millis()).unwrap_or(u64::MAX),
-        network,
-        kernel: KernelLimits {
-            terminals: engine.config.terminals.of_session,
-            aio: engine.config.allow_aio,
-            memory_is_counted: cgroup.as_ref().is_some_and(|cgroup| cgroup.controllers().memory),
-        },
-    };
-    let launched = launch(Launch { init_binary: own_binary(), listener, setup, cgroup: cgroup.as_ref() })
-        .map_err(|error| launch_fault(&error, engine.config.sandbox))?;
-    Ok(Prepared {
-        slot,
-        dir: dir.to_owned(),
-        link: launched.link_fd,
-        init: launched.pidfd,
-        host_uid,
-        cgroup_name: cgroup.is_some().then(|| slot.to_string()),
-        cgroup,
-        spare: false,
-        descriptors,
-    })
+    launched
 }
 
-/// The network namespace of a session.
-const fn network_of(network: Network) -> NetworkNamespace {
-    match network {
-        Network::None | Network::Packages => NetworkNamespace::Session,
-        Network::Full => NetworkNamespace::Host,
-    }
+/// The place of a session, as it is on the host now.
+fn checked(engine: &Engine, spec: &SessionSpec) -> Result<Option<Checked>, Fault> {
+    place::check_of(spec, engine.folder.root())
 }
 
-/// The files of the host that a session sees. A session in the host's network also sees its name servers.
-fn binds(engine: &Engine, network: NetworkNamespace) -> Vec<Bind> {
-    // Before the operator's: a bind at `/run` hides the tools, but a read-only one would have no place for them.
-    let mut binds = engine.tools.binds(network == NetworkNamespace::Session);
-    binds.extend(engine.config.binds.iter().cloned());
-    if network == NetworkNamespace::Host {
-        let path = "/etc/resolv.conf".to_owned();
-        binds.push(Bind { host: path.clone(), inside: path, optional: true });
-    }
-    binds
-}
-
-fn session_cgroup(engine: &Engine, slot: SessionId) -> Result<Option<SessionCgroup>, Fault> {
-    let Some(cgroups) = &engine.cgroups else {
-        return Ok(None);
-    };
-    let cannot = |error: &dyn std::fmt::Display| {
-        Fault::new(FaultKind::Unavailable, format!("cannot create a session's cgroup: {error}"))
-            .hint("`headwater doctor` shows what is missing")
-    };
-    let cgroup = cgroups.create_session(&slot.to_string()).map_err(|error| cannot(&error))?;
-    cgroup.set_limits(&engine.config.limits).map_err(|error| cannot(&error))?;
-    Ok(Some(cgroup))
-}
-
-fn launch_fault(error: &LaunchError, sandbox: SandboxKind) -> Fault {
-    let fault = Fault::new(FaultKind::Unavailable, format!("cannot launch a session on this host: {error}"));
-    match error {
-        LaunchError::Wall(failure) if sandbox == SandboxKind::Full => fault.hint(format!(
-            "{}; `headwater doctor` shows more; `--sandbox none` runs without isolation, if you trust all code",
-            failure.fix
-        )),
-        _ => fault,
-    }
+/// Removes what is left of a session that was not launched.
+fn undo(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) {
+    cleanup::remove(dir, engine.cgroup(Some(&slot.to_string())).as_ref());
+    let _ = fs::remove_dir_all(dir);
+    engine.host_users.free(host_uid);
 }
 
 /// Removes the prepared sessions that a killed worker left: they cannot be used any more.

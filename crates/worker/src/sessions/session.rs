@@ -41,6 +41,7 @@ use crate::sessions::cleanup;
 use crate::sessions::end;
 use crate::sessions::hibernation;
 use crate::sessions::init_link::InitLink;
+use crate::sessions::place;
 use crate::usage::disk::{Gauge, Measured};
 
 pub(crate) use env::{SYSTEM_PATH, workspace_inside};
@@ -151,7 +152,11 @@ impl Session {
 
     /// The path at which its programs see the workspace.
     pub(crate) fn home(&self) -> String {
-        workspace_inside(self.record().sandbox, &layout::workspace(&self.dir))
+        let record = self.record();
+        match &record.spec.place {
+            Some(place) => place.folder.clone(),
+            None => workspace_inside(record.sandbox, &layout::workspace(&self.dir)),
+        }
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {
@@ -253,7 +258,7 @@ impl Session {
 
     /// Opens its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
-        open_workspace(&layout::workspace(&self.dir), self.record().host_uid)
+        open_workspace(&self.dir, &self.record().clone(), true)
     }
 
     /// Notes that it was used just now.
@@ -446,9 +451,12 @@ impl Session {
     }
 }
 
-/// Opens the workspace in this folder, whose files belong to this user.
-pub(crate) fn open_workspace(folder: &Path, owner: Option<u32>) -> Result<Workspace, Fault> {
-    Workspace::open(folder, owner).map_err(|error| {
+/// Opens the workspace of the session in this folder.
+pub(crate) fn open_workspace(dir: &Path, record: &SessionRecord, is_live: bool) -> Result<Workspace, Fault> {
+    if let Some(place) = &record.spec.place {
+        return place::open(record, place, is_live);
+    }
+    Workspace::open(&layout::workspace(dir), record.host_uid).map_err(|error| {
         let message = format!("cannot open the workspace: {error}");
         Fault::new(FaultKind::Unavailable, message).hint("check whether the session has ended")
     })

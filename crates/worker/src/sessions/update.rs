@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::layout::SessionRecord;
 use crate::sessions::create::{cannot_record, check_limits};
 use crate::sessions::hibernation::Hibernated;
+use crate::sessions::place;
 
 /// Changes a session that has not ended.
 pub(crate) async fn update(
@@ -90,6 +91,7 @@ fn changed(mut spec: SessionSpec, change: v1::UpdateSessionRequest) -> Result<Se
         }
     }
     reserved::strip(&mut spec);
+    place::mark(&mut spec);
     spec.check()?;
     Ok(spec)
 }

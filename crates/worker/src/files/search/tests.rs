@@ -163,3 +163,40 @@ fn invalid_and_too_large_patterns_are_refused() {
         assert_eq!(refused(&request), FaultKind::Invalid, "{request:?}");
     }
 }
+
+fn set_age(ground: &Ground, path: &str, seconds: u64) {
+    let file = File::options().write(true).open(ground.0.path().join(path)).unwrap();
+    file.set_modified(std::time::SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+}
+
+#[test]
+fn the_newest_files_come_first_and_equal_ones_in_the_order_of_their_paths() {
+    let ground =
+        Ground::new(&[("a.py", "x"), ("b/c.py", "x\nx"), ("d.py", "x"), ("e.py", "y"), ("f.py", "x")]);
+    set_age(&ground, "a.py", 300);
+    set_age(&ground, "b/c.py", 100);
+    set_age(&ground, "d.py", 200);
+    let old = std::time::UNIX_EPOCH + Duration::from_secs(1000);
+    for path in ["e.py", "f.py"] {
+        File::options().write(true).open(ground.0.path().join(path)).unwrap().set_modified(old).unwrap();
+    }
+    let newest = v1::SearchRequest { newest_first: true, ..by_content("x|y") };
+    assert_eq!(ground.paths(&newest), ["b/c.py", "b/c.py", "d.py", "a.py", "e.py", "f.py"]);
+    let first = v1::SearchRequest { first_match_only: true, ..newest };
+    assert_eq!(ground.paths(&first), ["b/c.py", "d.py", "a.py", "e.py", "f.py"]);
+    let two = v1::SearchRequest { limit: 2, ..first };
+    let (found, summary) = ground.run(&two);
+    assert_eq!((found.len(), summary.matches, summary.stopped.as_str()), (2, 2, "limit"));
+    let all = v1::SearchRequest { limit: 5, ..two };
+    assert_eq!(ground.run(&all).1.stopped, "", "there is nothing more than the limit");
+}
+
+#[test]
+fn a_single_file_can_be_searched() {
+    let ground = Ground::new(&[("a/b.py", "one\ntwo"), ("a/c.py", "two")]);
+    for newest_first in [false, true] {
+        let one = v1::SearchRequest { path: "a/b.py".into(), newest_first, ..by_content("two") };
+        let (found, summary) = ground.run(&one);
+        assert_eq!((found.len(), found[0].line, summary.files), (1, 2, 1));
+    }
+}

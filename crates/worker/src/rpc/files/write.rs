@@ -12,6 +12,7 @@ use tonic::{Status, Streaming};
 
 use crate::detached::blocking;
 use crate::engine::Engine;
+use crate::files::expectation::expectation;
 use crate::files::open_workspace::OpenWorkspace;
 use crate::rpc::files::entry::to_proto;
 
@@ -78,18 +79,11 @@ fn spec(head: v1::WriteFileHead) -> Result<WriteSpec, Fault> {
     if head.mode.is_some_and(|mode| mode > 0o777) {
         return Err(Fault::new(FaultKind::Invalid, "`mode` may only contain permission bits"));
     }
-    let expect = head.expect.unwrap_or_default();
-    let expect = match expect {
-        v1::Expectation { nothing: true, .. } => Expect::Nothing,
-        v1::Expectation { something: true, .. } => Expect::Something,
-        v1::Expectation { etags, .. } if etags.is_empty() => Expect::Anything,
-        v1::Expectation { etags, .. } => Expect::Tags(etags),
-    };
     Ok(WriteSpec {
         session: head.session_id.parse()?,
         path: head.path.to_vec(),
         place: head.place.unwrap_or(Place::Whole(true)),
-        expect,
+        expect: expectation(head.expect),
         mode: head.mode,
     })
 }

@@ -16,7 +16,11 @@ pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/
 /// What the environment of a program depends on, besides the program itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
-    /// The workspace, which is also the home folder.
+    /// The workspace.
+    pub(crate) workspace: &'a str,
+    /// Whether programs run as if the person had started them: then package managers keep their own settings.
+    pub(crate) is_the_persons: bool,
+    /// The home folder, which is the workspace unless that is a folder of the host.
     pub(crate) home: &'a str,
     /// The folder of our tools, if the session has it.
     pub(crate) tools: Option<&'a str>,
@@ -63,9 +67,12 @@ pub(crate) fn environment(surroundings: &Surroundings<'_>, spec: &StartSpec) -> 
 
 /// Where package managers install, and the search path that finds the results. The folders need not exist.
 fn package_environment(surroundings: &Surroundings<'_>) -> Vec<(&'static str, String)> {
-    let Surroundings { home, tools, compiler, network, .. } = surroundings;
+    if surroundings.is_the_persons {
+        return vec![("PATH", SYSTEM_PATH.to_owned())];
+    }
+    let Surroundings { workspace, home, tools, compiler, network, .. } = surroundings;
     let local = format!("{home}/.local");
-    let own = [format!("{home}/.venv/bin"), format!("{local}/bin")];
+    let own = [format!("{workspace}/.venv/bin"), format!("{local}/bin")];
     let path: Vec<_> = own.into_iter().chain(tools.map(tools::bin)).chain([SYSTEM_PATH.to_owned()]).collect();
     let mut all = vec![
         ("PATH", path.join(":")),
@@ -111,7 +118,15 @@ mod tests {
         session: &'a BTreeMap<String, String>,
         network: &'a [(&'a str, String)],
     ) -> Surroundings<'a> {
-        Surroundings { home: "/workspace", tools: Some("/tools"), compiler: Some("g++-12"), network, session }
+        Surroundings {
+            workspace: "/workspace",
+            is_the_persons: false,
+            home: "/workspace",
+            tools: Some("/tools"),
+            compiler: Some("g++-12"),
+            network,
+            session,
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::executions::execution::Execution;
 use crate::executions::permits::ExecutionPermit;
 use crate::executions::program::Program;
 use crate::layout::{self, ExecutionRecord};
+use crate::sessions::place;
 
 /// Between SIGTERM and SIGKILL, if the request does not say.
 const DEFAULT_GRACE: Duration = Duration::from_secs(5);
@@ -211,8 +212,11 @@ impl Session {
         let engine = self.engine.upgrade();
         let tools =
             engine.as_ref().filter(|_| session.tools).and_then(|engine| engine.tools.path(session.sandbox));
+        let own_home = session.place.as_ref().map(|place| place.home.clone());
         let surroundings = env::Surroundings {
-            home: &home,
+            workspace: &home,
+            is_the_persons: place::is_the_persons(&session.spec),
+            home: own_home.as_deref().unwrap_or(&home),
             tools: tools.as_deref(),
             compiler: engine.as_ref().and_then(|engine| engine.config.builds.chosen()),
             network: &network,

@@ -23,6 +23,7 @@ fn record(id: SessionId) -> SessionRecord {
         host_uid: None,
         cgroup: None,
         tools: false,
+        place: None,
     }
 }
 
