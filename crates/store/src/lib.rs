@@ -24,8 +24,10 @@
 //! - `tokens` hold the SHA-256 of a secret, never the secret.
 //! - `users` sign in with a password; `sign_ins` are the resulting credentials, each the hash of a secret.
 //!   Objects of a user have its name as their owner, without a foreign key: owners need not be users.
+//! - `oauth_grants` are what a person allowed a client; each has one token, and ends with it.
 //! - `tickets` open and resume one stream each, on behalf of a credential.
 //! - `chat_executions` are results that a chat's client ran itself, by the client's ids.
+//! - `tool_calls` are what agents called in a session, shortened, and are removed with it.
 //! - `session_members` and `shares` give others access to a session, and are removed with it.
 //! - `audit` rows record who did what to which object, never content.
 //!
@@ -37,6 +39,7 @@
 mod builds;
 mod chat;
 mod error;
+mod grants;
 mod page;
 mod reserve;
 mod retention;
@@ -48,11 +51,13 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod tickets;
+mod tool_calls;
 mod users;
 
 pub use builds::BuildRow;
 pub use chat::{ChatExecutionRow, ChatExecutions};
 pub use error::StoreError;
+pub use grants::{GrantRenewal, GrantRow, Grants};
 pub use page::{AuditFilter, ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
 pub use reserve::{Free, Reserve};
 pub use retention::{AUDIT_FLOOR_MS, AuditRules, RemovedLogRow, RowRules};
@@ -63,4 +68,5 @@ pub use shares::{MemberRow, SessionRole, ShareRow, Shares, UnknownSessionRole};
 pub use sqlite::{SqliteStore, StoreFacts};
 pub use store::Store;
 pub use tickets::{TicketRow, TicketUse, Tickets};
+pub use tool_calls::{ToolCallRow, ToolCalls};
 pub use users::{SignInKind, SignInRow, UserChange, UserRow, Users};

@@ -21,12 +21,12 @@ pub struct RemovedLogRow {
 pub struct RowRules {
     /// Rows of executions that were accepted after this time are kept: an idempotency key may name them.
     pub keys_ms: u64,
-    /// Rows of executions whose log was removed before this time are removed, and ended sessions without
-    /// executions.
+    /// Rows of executions whose log was removed before this time are removed, tool calls before it, and ended
+    /// sessions without executions.
     pub before_ms: Option<u64>,
-    /// The number of newest executions that are kept of each owner.
+    /// The number of newest executions, and of newest tool calls, that are kept of each owner.
     pub of_owner: Option<u64>,
-    /// The number of newest executions that are kept in all.
+    /// The number of newest executions, and of newest tool calls, that are kept in all.
     pub in_all: Option<u64>,
     /// Tokens and links that expired or were revoked before this time are removed.
     pub credentials_ms: Option<u64>,

@@ -14,6 +14,7 @@ mod chat;
 mod error;
 mod examine;
 mod file;
+mod grants;
 mod migrate;
 mod open;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod row;
 mod shares;
 mod store;
 mod tickets;
+mod tool_calls;
 mod users;
 mod writer;
 #[cfg(test)]

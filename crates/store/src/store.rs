@@ -8,8 +8,8 @@ use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
     AuditFilter, AuditRow, AuditRules, BuildRow, ChatExecutions, Claim, ExecutionEnd, ExecutionFilter,
-    ExecutionRow, KeyRow, Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow, Shares,
-    StoreError, Tickets, TokenRow, Users,
+    ExecutionRow, Grants, KeyRow, Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow,
+    Shares, StoreError, Tickets, TokenRow, ToolCalls, Users,
 };
 
 /// The gateway's database.
@@ -17,7 +17,9 @@ use crate::{
 /// A write that has returned `Ok` survives a `kill -9`, and every later read sees it. Writes take effect in
 /// the order of the calls. A write is completed even if its caller goes away after it was queued.
 #[async_trait]
-pub trait Store: Users + Shares + Tickets + ChatExecutions + Send + Sync + Debug {
+pub trait Store:
+    Users + Shares + Tickets + Grants + ChatExecutions + ToolCalls + Send + Sync + Debug
+{
     /// Adds a session. Returns false and changes nothing if the id exists. If another session of its owner has its name, it
     /// is added all the same, and is not found by the name.
     async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError>;
@@ -111,8 +113,11 @@ pub trait Store: Users + Shares + Tickets + ChatExecutions + Send + Sync + Debug
     /// All tokens, oldest first.
     async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
 
-    /// Revokes a token. Returns false and changes nothing if it is revoked already or does not exist.
+    /// Revokes a token, and removes its OAuth grant. Returns false and changes nothing if it is revoked already or does not exist.
     async fn revoke_token(&self, id: &str, at_ms: u64) -> Result<bool, StoreError>;
+
+    /// Gives a token another secret and a later end. Returns false and changes nothing if it is revoked or does not exist.
+    async fn renew_token(&self, id: &str, hash: &[u8; 32], expires_at_ms: u64) -> Result<bool, StoreError>;
 
     /// Adds a build. Returns false and changes nothing if the id exists. [`StoreError::Conflict`] if the
     /// session does not exist.
@@ -144,8 +149,8 @@ pub trait Store: Users + Shares + Tickets + ChatExecutions + Send + Sync + Debug
     /// are.
     async fn note_removed_logs(&self, rows: &[RemovedLogRow]) -> Result<(), StoreError>;
 
-    /// Removes rows that are no longer kept: executions whose log was removed, ended sessions without
-    /// executions, expired tokens and links. Returns how many.
+    /// Removes rows that are no longer kept: executions whose log was removed, tool calls, ended sessions
+    /// without executions, expired tokens and links. Returns how many.
     async fn remove_old_rows(&self, rules: &RowRules) -> Result<u64, StoreError>;
 
     /// Removes old audit rows, but never those of the last seven days. Returns how many.

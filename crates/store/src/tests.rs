@@ -51,6 +51,16 @@ on_sqlite! {
         a_message_has_its_results_in_order_and_each_once
         the_oldest_results_of_an_owner_past_its_number_are_removed
     }
+    grants {
+        a_code_is_redeemed_once_and_a_refresh_token_replaced_once
+        grants_end_with_their_tokens_their_time_and_past_an_owners_number
+        a_token_is_renewed_unless_it_is_revoked
+    }
+    tool_calls {
+        the_calls_of_a_session_come_newest_first_page_by_page
+        the_calls_of_a_session_are_removed_with_it
+        old_calls_of_an_owner_are_removed_by_number_and_by_age
+    }
     tickets {
         a_ticket_is_bound_once_and_found_with_its_stream
         expired_tickets_and_those_past_an_owners_number_are_removed

@@ -48,6 +48,7 @@ pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
             [most.into(), rules.keys_ms.into(), BATCH_ROWS.into()],
         ));
     }
+    all.extend(tool_calls(rules));
     let before_ms = rules.before_ms.unwrap_or(0);
     all.push(Statement::new(
         "DELETE FROM sessions WHERE number IN (SELECT number FROM sessions WHERE ended_at_ms < $1 \
@@ -65,6 +66,27 @@ pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
     }
     all.push(Statement::new("DELETE FROM usage_by_day WHERE day < $1", [rules.usage_day.into()]));
     all
+}
+
+/// Removes tool calls by age and number. No key names them.
+fn tool_calls(rules: &RowRules) -> Vec<Statement> {
+    let before = rules.before_ms.map(|before_ms| {
+        let sql = "DELETE FROM tool_calls WHERE number IN \
+                   (SELECT number FROM tool_calls WHERE called_at_ms < $1 LIMIT $2)";
+        Statement::new(sql, [before_ms.into(), BATCH_ROWS.into()])
+    });
+    let of_owner = rules.of_owner.map(|most| {
+        let sql = "DELETE FROM tool_calls WHERE number IN (SELECT number FROM (SELECT number, \
+                   ROW_NUMBER() OVER (PARTITION BY owner ORDER BY number DESC) AS place FROM tool_calls) \
+                   WHERE place > $1 LIMIT $2)";
+        Statement::new(sql, [most.into(), BATCH_ROWS.into()])
+    });
+    let in_all = rules.in_all.map(|most| {
+        let sql = "DELETE FROM tool_calls WHERE number IN (SELECT number FROM tool_calls WHERE number <= \
+                   (SELECT number FROM tool_calls ORDER BY number DESC LIMIT 1 OFFSET $1) LIMIT $2)";
+        Statement::new(sql, [most.into(), BATCH_ROWS.into()])
+    });
+    [before, of_owner, in_all].into_iter().flatten().collect()
 }
 
 /// The number of audit rows to remove.

@@ -47,6 +47,14 @@ pub(crate) fn revoke(id: &str, at_ms: u64) -> Statement {
     Statement::new("UPDATE tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL", values)
 }
 
+pub(crate) fn renew(id: &str, hash: &[u8; 32], expires_at_ms: u64) -> Statement {
+    let values = [id.into(), hex(hash).into(), expires_at_ms.into()];
+    Statement::new(
+        "UPDATE tokens SET hash = $2, expires_at_ms = $3 WHERE id = $1 AND revoked_at_ms IS NULL",
+        values,
+    )
+}
+
 pub(crate) fn read(row: &impl Columns) -> Result<TokenRow, StoreError> {
     let maybe = |name| row.number(name)?.map(|_| time(row, name)).transpose();
     Ok(TokenRow {

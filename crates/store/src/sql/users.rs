@@ -64,6 +64,7 @@ pub(crate) fn remove(row: &UserRow, at_ms: u64) -> Vec<Statement> {
             "UPDATE shares SET revoked_at_ms = $2 WHERE LOWER(made_by) = $1 AND revoked_at_ms IS NULL",
             [row.name.as_str().into(), at_ms.into()],
         ),
+        Statement::new("DELETE FROM oauth_grants WHERE LOWER(owner) = $1", [row.name.as_str().into()]),
         Statement::new("DELETE FROM session_members WHERE member = $1", [row.name.as_str().into()]),
         Statement::new("DELETE FROM users WHERE id = $1", [row.id.as_str().into()]),
     ]

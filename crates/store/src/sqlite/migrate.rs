@@ -18,6 +18,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (30, "retention", include_str!("../../migrations/sqlite/0030_retention.sql")),
     (40, "session names", include_str!("../../migrations/sqlite/0040_session_names.sql")),
     (50, "chat executions", include_str!("../../migrations/sqlite/0050_chat_executions.sql")),
+    (60, "tool calls", include_str!("../../migrations/sqlite/0060_tool_calls.sql")),
+    (61, "oauth grants", include_str!("../../migrations/sqlite/0061_oauth_grants.sql")),
 ];
 
 /// Applies missing migrations, all or none. The lock is taken before checking, because the server and a

@@ -5,7 +5,9 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use super::SqliteStore;
-use crate::sql::{audit, builds, cut, executions, keys, ping, read_all, retention, sessions, tokens, usage};
+use crate::sql::{
+    audit, builds, cut, executions, grants, keys, ping, read_all, retention, sessions, tokens, usage,
+};
 use crate::{
     AuditFilter, AuditRow, AuditRules, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow,
     Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow, Store, StoreError, TokenRow,
@@ -149,7 +151,11 @@ impl Store for SqliteStore {
     }
 
     async fn revoke_token(&self, id: &str, at_ms: u64) -> Result<bool, StoreError> {
-        Ok(self.remove(vec![tokens::revoke(id, at_ms)]).await?.changed > 0)
+        Ok(self.remove(vec![grants::remove_of_token(id), tokens::revoke(id, at_ms)]).await?.changed > 0)
+    }
+
+    async fn renew_token(&self, id: &str, hash: &[u8; 32], expires_at_ms: u64) -> Result<bool, StoreError> {
+        Ok(self.write(vec![tokens::renew(id, hash, expires_at_ms)]).await?.changed > 0)
     }
 
     async fn put_build(&self, row: &BuildRow) -> Result<bool, StoreError> {

@@ -4,6 +4,7 @@ pub(super) mod audit;
 pub(super) mod builds;
 pub(super) mod chat;
 pub(super) mod executions;
+pub(super) mod grants;
 pub(super) mod keys;
 pub(super) mod retention;
 pub(super) mod service;
@@ -11,6 +12,7 @@ pub(super) mod sessions;
 pub(super) mod shares;
 pub(super) mod tickets;
 pub(super) mod tokens;
+pub(super) mod tool_calls;
 pub(super) mod usage;
 pub(super) mod users;
 

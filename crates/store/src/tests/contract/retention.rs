@@ -21,7 +21,7 @@ fn removed(row: &ExecutionRow, at_ms: u64) -> RemovedLogRow {
     RemovedLogRow { id: row.id, removed, spec: StartSpec::shell("short") }
 }
 
-fn rules() -> RowRules {
+pub(super) fn rules() -> RowRules {
     RowRules {
         keys_ms: u64::MAX >> 2,
         before_ms: None,

@@ -8,6 +8,7 @@ use crate::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow, Store, StoreE
 
 pub(crate) async fn a_session_is_found_as_it_was_put(store: &dyn Store) {
     let spec = SessionSpec {
+        secret_env: ["KEY".to_owned()].into(),
         name: Some("night shift".into()),
         env: [("A".into(), "ä\n\"".into())].into(),
         limits: Limits { memory_bytes: Some(1 << 40), cpus: Some(0.5), ..Limits::default() },
@@ -15,6 +16,7 @@ pub(crate) async fn a_session_is_found_as_it_was_put(store: &dyn Store) {
         metadata: [("project".into(), "7".into())].into(),
         one_shot: true,
         network: headwater_protocol::Network::Packages,
+        place: None,
     };
     let row = SessionRow { spec, sandbox: SandboxKind::None, ended_at_ms: Some(1), ..session() };
     assert!(store.put_session(&row).await.unwrap());
