@@ -1,0 +1,193 @@
+//! Where a hunk applies.
+
+use crate::harness::{Applied, all_apply};
+
+const CASES: &[Applied] = &[
+    Applied {
+        name: "whitespace at the end of a line of the file",
+        before: &[("a", b"one  \ntwo\t\nthree\n")],
+        patch: "*** Update File: a\n@@\n one\n-two\n+2\n three",
+        after: &[("a", b"one  \n2\nthree\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "whitespace at the end of a line of the patch",
+        before: &[("a", b"one\ntwo\n")],
+        patch: "*** Update File: a\n@@\n one   \n-two \n+2",
+        after: &[("a", b"one\n2\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "another indentation",
+        before: &[("a", b"def f():\n\treturn 1\n")],
+        patch: "*** Update File: a\n@@\n def f():\n-    return 1\n+\treturn 2",
+        after: &[("a", b"def f():\n\treturn 2\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "typographic quotation marks in the file",
+        before: &[("a", "say \u{201c}hi\u{201d} \u{2018}x\u{2019}\nend\n".as_bytes())],
+        patch: "*** Update File: a\n@@\n-say \"hi\" 'x'\n+say hi\n end",
+        after: &[("a", b"say hi\nend\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "dashes and hard spaces in the file, kept where the line stays",
+        before: &[("a", "a \u{2013} b\nc\u{a0}d\ne\n".as_bytes())],
+        patch: "*** Update File: a\n@@\n a - b\n c d\n-e\n+f",
+        after: &[("a", "a \u{2013} b\nc\u{a0}d\nf\n".as_bytes())],
+        summary: "M a",
+    },
+    Applied {
+        name: "typographic punctuation in the patch",
+        before: &[("a", b"it's - ok\n")],
+        patch: "*** Update File: a\n@@\n-it\u{2019}s \u{2014} ok\n+fine",
+        after: &[("a", b"fine\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "an exact match further down comes before a loose one",
+        before: &[("a", b"  x\ny\nx\n")],
+        patch: "*** Update File: a\n@@\n-x\n+z",
+        after: &[("a", b"  x\ny\nz\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "a match up to trailing space comes before one up to indentation",
+        before: &[("a", b"  x\nx \n")],
+        patch: "*** Update File: a\n@@\n-x\n+z",
+        after: &[("a", b"  x\nz\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "a match up to indentation comes before one up to punctuation",
+        before: &[("a", "a\u{2014}b\n  a-b\n".as_bytes())],
+        patch: "*** Update File: a\n@@\n-a-b\n+z",
+        after: &[("a", "a\u{2014}b\nz\n".as_bytes())],
+        summary: "M a",
+    },
+    Applied {
+        name: "the first of several equal places",
+        before: &[("a", b"x\nx\n")],
+        patch: "*** Update File: a\n@@\n-x\n+y",
+        after: &[("a", b"y\nx\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "the context selects the place",
+        before: &[("a", b"def f():\n    pass\ndef g():\n    pass\n")],
+        patch: "*** Update File: a\n@@ def g():\n-    pass\n+    return 2",
+        after: &[("a", b"def f():\n    pass\ndef g():\n    return 2\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "the context may have another indentation",
+        before: &[("a", b"class A:\n    def f():\n        pass\n    def g():\n        pass\n")],
+        patch: "*** Update File: a\n@@ def g():\n-        pass\n+        return 2",
+        after: &[("a", b"class A:\n    def f():\n        pass\n    def g():\n        return 2\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "several lines of context, one inside the other",
+        before: &[("a", b"class A:\n  def f():\n    x\nclass B:\n  def f():\n    x\n")],
+        patch: "*** Update File: a\n@@ class B:\n@@   def f():\n-    x\n+    y",
+        after: &[("a", b"class A:\n  def f():\n    x\nclass B:\n  def f():\n    y\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "the hunk repeats its context",
+        before: &[("a", b"def f():\n    x\ndef g():\n    x\n")],
+        patch: "*** Update File: a\n@@ def g():\n def g():\n-    x\n+    y",
+        after: &[("a", b"def f():\n    x\ndef g():\n    y\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "the hunk removes its context",
+        before: &[("a", b"one\ntwo\n")],
+        patch: "*** Update File: a\n@@ two\n-two\n+2",
+        after: &[("a", b"one\n2\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "added lines come after the context",
+        before: &[("a", b"one\ntwo\nthree\n")],
+        patch: "*** Update File: a\n@@ one\n+1.5",
+        after: &[("a", b"one\n1.5\ntwo\nthree\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "added lines without context come at the end",
+        before: &[("a", b"one\n")],
+        patch: "*** Update File: a\n@@\n+two\n+three",
+        after: &[("a", b"one\ntwo\nthree\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "added lines with the end of the file",
+        before: &[("a", b"one\ntwo\n")],
+        patch: "*** Update File: a\n@@ one\n+three\n*** End of File",
+        after: &[("a", b"one\ntwo\nthree\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "the end of the file is tried first",
+        before: &[("a", b"}\nx\n}\n")],
+        patch: "*** Update File: a\n@@\n-}\n+};\n*** End of File",
+        after: &[("a", b"}\nx\n};\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "lines that are not at the end are found elsewhere",
+        before: &[("a", b"one\ntwo\nthree\n")],
+        patch: "*** Update File: a\n@@\n-two\n+2\n*** End of File",
+        after: &[("a", b"one\n2\nthree\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "a blank line that stands for the final newline",
+        before: &[("a", b"one\ntwo\n")],
+        patch: "*** Update File: a\n@@\n one\n-two\n+2\n \n*** End of File",
+        after: &[("a", b"one\n2\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "each hunk is below the one before",
+        before: &[("a", b"x\n1\nx\n2\n")],
+        patch: "*** Update File: a\n@@\n-x\n+y\n@@\n-x\n+z",
+        after: &[("a", b"y\n1\nz\n2\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "a needle that overlaps itself",
+        before: &[("a", b"a\na\nb\na\na\na\nc\n")],
+        patch: "*** Update File: a\n@@\n a\n a\n-c\n+d",
+        after: &[("a", b"a\na\nb\na\na\na\nd\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "a file becomes empty",
+        before: &[("a", b"one\n")],
+        patch: "*** Update File: a\n@@\n-one",
+        after: &[("a", b"")],
+        summary: "M a",
+    },
+    Applied {
+        name: "an empty file gets lines",
+        before: &[("a", b"")],
+        patch: "*** Update File: a\n@@\n+one",
+        after: &[("a", b"one\n")],
+        summary: "M a",
+    },
+    Applied {
+        name: "plus before minus",
+        before: &[("a", b"one\ntwo\n")],
+        patch: "*** Update File: a\n@@\n+1\n-one\n two",
+        after: &[("a", b"1\ntwo\n")],
+        summary: "M a",
+    },
+];
+
+#[test]
+fn a_hunk_applies_where_its_lines_and_its_context_are() {
+    all_apply(CASES, false);
+}
