@@ -27,6 +27,7 @@ mod streams;
 mod terminals;
 #[cfg(test)]
 mod test_gateway;
+mod tools;
 mod worker;
 mod workspace_path;
 

@@ -22,7 +22,7 @@ pub(crate) use self::figures::Figures;
 use crate::quota::admission::Refusal;
 
 /// The kinds of streams to clients.
-const STREAMS: [&str; 11] = [
+const STREAMS: [&str; 12] = [
     "archive",
     "feed",
     "file",
@@ -32,6 +32,7 @@ const STREAMS: [&str; 11] = [
     "search",
     "sse",
     "terminal",
+    "tool",
     "watch",
     "websocket",
 ];

@@ -16,6 +16,8 @@ pub(crate) mod health;
 pub(crate) mod home;
 pub(crate) mod info;
 pub(crate) mod login;
+pub(crate) mod mcp;
+pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod packages;
 pub(crate) mod prune;

@@ -66,6 +66,12 @@ impl Gateway {
         has_key: bool,
     ) -> Result<Session, ApiError> {
         let session = self.worker.create_session(id, spec).await?;
+        if session.spec.secret_env != spec.secret_env {
+            // Its values would be returned like those of any other variable.
+            let _ = self.worker.end_session(id, true).await;
+            let hint = "restart the worker with the current version, or leave `secret_env` out";
+            return Err(ApiError::conflict("this worker is too old to keep variables secret", hint));
+        }
         match self.store.create_session(&session_row(session.clone())).await {
             Ok(true) => {
                 self.audit.record(who, "session.create", id.to_string(), String::new());

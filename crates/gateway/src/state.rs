@@ -25,6 +25,7 @@ use crate::quota::rates::Rates;
 use crate::quota::watchdog::Watchdog;
 use crate::routes::terminals::Viewers;
 use crate::streams::feed::Hub;
+use crate::tools::{History, Tools};
 use crate::worker::Worker;
 
 /// The gateway: the parts that handlers use.
@@ -48,6 +49,8 @@ pub struct Gateway {
     pub(crate) feeds: Arc<Hub>,
     /// Bytes of responses that are not sent yet.
     pub(crate) answers: Arc<Answers>,
+    /// The agents that call tools, and the history of their calls.
+    pub(crate) tools: Tools,
     /// The languages that the worker runs.
     pub(crate) languages: Languages,
     /// The viewers of each terminal.
@@ -107,11 +110,15 @@ impl Gateway {
             Arc::clone(&audit),
             Arc::clone(&feeds),
         ));
+        let keep = config.rows.of_owner;
+        let history = History::new(Arc::clone(&store), Arc::clone(&audit), background.clone(), keep);
+        let tools = Tools::new(Arc::clone(&worker), Arc::clone(&starts), history);
         Ok(Arc::new(Self {
             rates: Rates::new(&config),
             audit,
             keys,
             starts,
+            tools,
             answers: Arc::new(Answers::new(config.max_unread_bytes)),
             languages: Languages::default(),
             viewers: Viewers::default(),

@@ -48,12 +48,12 @@ impl Worker {
     }
 
     /// The connection for calls with one response.
-    const fn calls(&self) -> &Client {
+    pub(crate) const fn calls(&self) -> &Client {
         &self.calls
     }
 
     /// A connection for streams.
-    fn streams(&self) -> &Client {
+    pub(crate) fn streams(&self) -> &Client {
         let n = self.next.fetch_add(1, Ordering::Relaxed) % STREAM_CONNECTIONS;
         self.streams.get(n).unwrap_or(&self.calls)
     }

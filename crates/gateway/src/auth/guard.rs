@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use headwater_contract::{panics, with_request_id};
@@ -30,7 +30,7 @@ use crate::auth::revocation::{request_while_valid, response_while_valid};
 use crate::error::ApiError;
 use crate::http::access_log::Access;
 use crate::http::rate_limit::new_request_id;
-use crate::routes::{home, router};
+use crate::routes::{home, oauth, router};
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 
@@ -53,6 +53,7 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
     let header = HeaderValue::from_str(&id);
     let allowed = cors::allowed_origin(&gateway.auth.origins, request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let challenge = oauth::challenge(&path, request.headers());
     let mut who = None;
     let handling = async {
         match admit(&gateway, request, &allowed).await {
@@ -91,6 +92,9 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
         });
     }
     let headers = response.headers_mut();
+    if let Some(challenge) = challenge.filter(|_| status == StatusCode::UNAUTHORIZED) {
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
     if let Ok(header) = header {
         headers.insert(REQUEST_ID, header);
     }

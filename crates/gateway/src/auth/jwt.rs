@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use headwater_store::UserRow;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::jwks::Keys;
@@ -19,6 +20,8 @@ use crate::now_ms;
 
 /// `iss` and `aud` of the JWTs of this server.
 const ISSUER: &str = "headwater";
+/// `aud` of what is signed and is not a credential.
+const SEALED: &str = "headwater-oauth-client";
 /// How far the clock may jump between issue and check.
 const LEEWAY_SECONDS: u64 = 5;
 /// The longest JWT that is parsed.
@@ -47,6 +50,14 @@ struct Claims {
     role: String,
     /// The id of the sign-in.
     sid: String,
+}
+
+/// Something that is signed and is not a credential.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Sealed<T> {
+    aud: String,
+    #[serde(flatten)]
+    content: T,
 }
 
 /// The keys that JWTs are signed and verified with.
@@ -97,6 +108,25 @@ impl Jwts {
         };
         let header = Header { kid: Some(self.kid.clone()), ..Header::new(Algorithm::HS256) };
         encode(&header, &claims, &self.signing).map_err(|error| ApiError::internal(&error))
+    }
+
+    /// Signs what a client registered. It is not a credential: a JWT without this server's audience is refused as one.
+    pub(crate) fn seal<T: Serialize>(&self, content: &T) -> Result<String, ApiError> {
+        let header = Header { kid: Some(self.kid.clone()), ..Header::new(Algorithm::HS256) };
+        let sealed = Sealed { aud: SEALED.to_owned(), content };
+        encode(&header, &sealed, &self.signing).map_err(|error| ApiError::internal(&error))
+    }
+
+    /// What [`Self::seal`] signed.
+    pub(crate) fn unseal<T: DeserializeOwned + Clone>(&self, text: &str) -> Option<T> {
+        if text.len() > MAX_BYTES {
+            return None;
+        }
+        let mut rules = Validation::new(Algorithm::HS256);
+        rules.set_required_spec_claims(&["aud"]);
+        rules.set_audience(&[SEALED]);
+        rules.validate_exp = false;
+        Some(decode::<Sealed<T>>(text, &self.verifying, &rules).ok()?.claims.content)
     }
 
     /// The credential of a JWT, if its signature and times are valid.

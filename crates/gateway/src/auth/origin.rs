@@ -176,6 +176,12 @@ impl Scheme {
     }
 }
 
+/// The address of this server as the client of this request uses it. The guard has checked the name.
+pub(crate) fn own_origin(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    format!("{}{}", Scheme::of(headers).prefix(), host.to_ascii_lowercase())
+}
+
 /// Whether a host, with or without a port, is `localhost` or a loopback address.
 fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::{Bounds, Need};
 use crate::error::ApiError;
+use crate::tools::FILE_TOOLS;
 
 /// The area of the API that a request uses, by its path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -51,16 +52,28 @@ impl Area {
         let rest = path.strip_prefix("/v1/").unwrap_or(path.trim_start_matches('/'));
         let words: Vec<&str> = rest.split('/').take(3).collect();
         match words.first().copied().unwrap_or_default() {
-            "" | "docs" | "openapi.json" | "info" | "languages" | "me" | "tickets" | "logout" | "login" => {
+            "" | "docs" | "openapi.json" | "info" | "languages" | "me" | "tickets" | "logout" | "login"
+            // Each call of a tool is authorised there.
+            | "mcp" => {
                 Self::Server
             }
             "sessions" => Self::in_session(&words),
-            "executions" | "tools" | "conversations" | "tool-progress" | "chat" => Self::Executions,
+            "tools" => Self::of_tool(words.get(1).copied().unwrap_or_default()),
+            "executions" | "conversations" | "tool-progress" | "chat" => Self::Executions,
             "terminals" | "recordings" => Self::Terminals,
             "builds" => Self::Builds,
             "tokens" => Self::Tokens,
             "metrics" if words.len() == 1 => Self::Metrics,
             _ => Self::Other,
+        }
+    }
+
+    /// The area of a tool: the list of tools is open to every token, and tools for files belong to files.
+    fn of_tool(name: &str) -> Self {
+        match name {
+            "" => Self::Server,
+            name if FILE_TOOLS.contains(&name) => Self::Files,
+            _ => Self::Executions,
         }
     }
 
@@ -73,7 +86,7 @@ impl Area {
             _ => "",
         };
         match word {
-            "executions" | "execute" | "events" => Self::Executions,
+            "executions" | "execute" | "events" | "tool-calls" => Self::Executions,
             "files" | "file" | "tree" | "trees" | "search" | "watch" | "archive" | "snapshots"
             | "snapshot" | "export" | "import" | "diff" | "fork" | "restore" | "workspace" => Self::Files,
             "terminal" | "terminals" | "recordings" => Self::Terminals,
@@ -180,6 +193,11 @@ mod tests {
             ("/v1/executions/exe_1/output".into(), Area::Executions),
             ("/tool-progress/x".into(), Area::Executions),
             ("/v1/chat/executions/x".into(), Area::Executions),
+            ("/v1/tools".into(), Area::Server),
+            ("/v1/tools/read_file".into(), Area::Files),
+            ("/v1/tools/exec_command".into(), Area::Executions),
+            ("/v1/tools/code_execution".into(), Area::Executions),
+            (format!("/v1/sessions/{id}/tool-calls"), Area::Executions),
             ("/v1/tokens".into(), Area::Tokens),
             ("/v1/users/files".into(), Area::Other),
             ("/metrics".into(), Area::Metrics),

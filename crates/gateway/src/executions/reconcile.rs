@@ -169,12 +169,13 @@ impl Reconciler {
         let sessions = if_it_fits(sessions)?;
         let running = self.worker.executions(None, true).await;
         let running = if_it_fits(running)?;
+        let hidden = in_place(&sessions);
         for session in sessions {
-            if self.store.session(session.id).await?.is_none() {
+            if session.spec.place.is_none() && self.store.session(session.id).await?.is_none() {
                 self.adopt_session(session.id).await?;
             }
         }
-        for execution in &running {
+        for execution in running.iter().filter(|execution| !hidden.contains(&execution.session_id)) {
             self.adopt_missing(execution.id).await?;
         }
         let running: HashMap<_, _> = running.into_iter().map(|execution| (execution.id, execution)).collect();
@@ -257,12 +258,17 @@ impl Reconciler {
 
     /// Adopts all missing executions: in one call, or session by session if the response is too large.
     async fn reconcile_executions(self: &Arc<Self>) -> Result<(), ApiError> {
+        let sessions = if_it_fits(self.worker.sessions(true).await)?;
+        let hidden = in_place(&sessions);
         match self.worker.executions(None, false).await {
-            Ok(all) => return self.adopt_all(all).await,
+            Ok(mut all) => {
+                all.retain(|execution| !hidden.contains(&execution.session_id));
+                return self.adopt_all(all).await;
+            }
             Err(error @ ContractError::Disconnected(_)) => return Err(error.into()),
             Err(error) => tracing::debug!(%error, "executions are listed session by session"),
         }
-        for session in if_it_fits(self.worker.sessions(true).await)? {
+        for session in sessions.into_iter().filter(|session| session.spec.place.is_none()) {
             let all = self.worker.executions(Some(session.id), false).await?;
             self.adopt_all(all).await?;
         }
@@ -298,15 +304,18 @@ impl Reconciler {
 
     async fn try_adopt_recent(self: &Arc<Self>) -> Result<(), ApiError> {
         let (now, until) = (now_ms(), self.adopted_until_ms.load(Ordering::Relaxed));
-        for session in if_it_fits(self.worker.sessions_in_brief().await)? {
-            if session.created_at_ms >= until.saturating_sub(RECENT_OVERLAP_MS)
+        let sessions = if_it_fits(self.worker.sessions_in_brief().await)?;
+        let hidden = in_place(&sessions);
+        for session in sessions {
+            if session.spec.place.is_none()
+                && session.created_at_ms >= until.saturating_sub(RECENT_OVERLAP_MS)
                 && self.store.session(session.id).await?.is_none()
             {
                 self.adopt_session(session.id).await?;
             }
         }
         let recent = self.worker.executions_since(until.saturating_sub(RECENT_OVERLAP_MS)).await;
-        for execution in if_it_fits(recent)? {
+        for execution in if_it_fits(recent)?.into_iter().filter(|one| !hidden.contains(&one.session_id)) {
             self.adopt_missing(execution.id).await?;
         }
         self.adopted_until_ms.fetch_max(now, Ordering::Relaxed);
@@ -341,7 +350,9 @@ impl Reconciler {
     }
 
     async fn worker_session(&self, id: SessionId) -> Result<Option<Session>, ContractError> {
-        known(self.worker.session(id).await)
+        let session = known(self.worker.session(id).await)?;
+        // A folder of the host, perhaps without walls, was opened by a person at this machine, and for nobody else.
+        Ok(session.filter(|session| session.spec.place.is_none()))
     }
 
     async fn worker_execution(&self, id: ExecutionId) -> Result<Option<Execution>, ContractError> {
@@ -387,6 +398,11 @@ impl Reconciler {
         }
         Ok(Some(row))
     }
+}
+
+/// The sessions that are not served: see [`Reconciler::worker_session`].
+fn in_place(sessions: &[Session]) -> HashSet<SessionId> {
+    sessions.iter().filter(|session| session.spec.place.is_some()).map(|session| session.id).collect()
 }
 
 /// `None` if the worker does not know the object.

@@ -46,13 +46,18 @@ pub(crate) fn add_id(
     value: Option<String>,
 ) -> Result<(), ApiError> {
     let Some(value) = value else { return Ok(()) };
+    metadata.insert(key.to_owned(), checked_id(field, value)?);
+    Ok(())
+}
+
+/// Checks an id or a name that the caller chose.
+pub(crate) fn checked_id(field: &str, value: String) -> Result<String, ApiError> {
     if value.is_empty() || value.len() > MAX_ID_BYTES || value.chars().any(char::is_control) {
         return Err(ApiError::invalid(format!(
             "`{field}` must have 1 to {MAX_ID_BYTES} bytes and no control characters"
         )));
     }
-    metadata.insert(key.to_owned(), value);
-    Ok(())
+    Ok(value)
 }
 
 #[cfg(test)]

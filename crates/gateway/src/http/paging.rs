@@ -1,7 +1,7 @@
 //! Paging of lists: the requested page, and the response.
 
 use headwater_protocol::api::PageBody;
-use headwater_store::{BuildRow, ExecutionRow, MAX_PAGE, Page, PageRequest, SessionRow};
+use headwater_store::{BuildRow, ExecutionRow, MAX_PAGE, Page, PageRequest, SessionRow, ToolCallRow};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
@@ -73,6 +73,12 @@ impl Row for ExecutionRow {
 impl Row for BuildRow {
     fn size(&self) -> usize {
         json_bytes(&self.request) + self.result.as_ref().map_or(0, |result| json_bytes(&result.artifacts))
+    }
+}
+
+impl Row for ToolCallRow {
+    fn size(&self) -> usize {
+        json_bytes(&self.arguments) + self.result.as_ref().map_or(0, String::len)
     }
 }
 

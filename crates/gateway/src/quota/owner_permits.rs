@@ -40,6 +40,13 @@ impl OwnerPermits {
         let of_owner = self.of(owner).acquire_owned().await.ok();
         OwnerPermit { _of_owner: of_owner, _of_all: Arc::clone(&self.all).acquire_owned().await.ok() }
     }
+
+    /// A permit, if one is free.
+    pub(crate) fn try_acquire(&self, owner: &str) -> Option<OwnerPermit> {
+        let of_owner = self.of(owner).try_acquire_owned().ok()?;
+        let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(OwnerPermit { _of_owner: Some(of_owner), _of_all: Some(of_all) })
+    }
 }
 
 #[cfg(test)]

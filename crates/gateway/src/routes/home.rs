@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, Method, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use headwater_protocol::ExecutionId;
 use sha2::{Digest, Sha256};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -17,6 +18,8 @@ use crate::error::ApiError;
 use crate::state::Gateway;
 
 const PAGE: &str = include_str!("home.html");
+/// The address of the pages that show an execution.
+const LIVE_PAGE: &str = "/executions/";
 /// The part of the page that says which of its two views is shown.
 const SIGNED_OUT: &str = "<body data-state=\"signed-out\">";
 const SIGNED_IN: &str = "<body data-state=\"signed-in\">";
@@ -35,7 +38,9 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 });
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    OpenApiRouter::new().route("/", axum::routing::get(home))
+    OpenApiRouter::new()
+        .route("/", axum::routing::get(home))
+        .route("/executions/{id}", axum::routing::get(async || page_for_everybody()))
 }
 
 /// Whether a browser asks for the page, which is shown to people who are not signed in, too.
@@ -58,6 +63,24 @@ fn hash_of(element: &str) -> String {
         PAGE.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end)).map(|(inside, _)| inside);
     let hash = Sha256::digest(inside.unwrap_or_default().as_bytes());
     format!("'sha256-{}'", STANDARD.encode(hash))
+}
+
+/// Whether this is the page that shows an execution live.
+pub(crate) fn is_live_page(path: &str) -> bool {
+    path.strip_prefix(LIVE_PAGE).is_some_and(|id| !id.contains('/'))
+}
+
+/// The address of the page that shows an execution live, below the origin of the server.
+pub(crate) fn live_page(id: ExecutionId) -> String {
+    format!("{LIVE_PAGE}{id}")
+}
+
+/// The page where a person lets a program use the server, and the page of an execution. Its script asks whether they are
+/// signed in: a browser that comes from another site sends no cookie with its first request.
+pub(crate) fn page_for_everybody() -> Response {
+    let headers =
+        [(header::CONTENT_SECURITY_POLICY, POLICY.as_str()), (header::REFERRER_POLICY, "no-referrer")];
+    (headers, Html(PAGE)).into_response()
 }
 
 async fn home(who: Option<Extension<Identity>>, request: Request) -> Result<Response, ApiError> {

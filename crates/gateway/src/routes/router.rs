@@ -23,6 +23,8 @@ const PUBLIC_PATHS: [&str; 6] =
 /// Whether a path needs no authentication.
 pub(crate) fn is_public(path: &str) -> bool {
     PUBLIC_PATHS.contains(&path)
+        || routes::oauth::PUBLIC_PATHS.contains(&path)
+        || routes::home::is_live_page(path)
 }
 
 /// Whether the path accepts a token in the query string: streams that a browser opens without being able to
@@ -56,6 +58,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::editor::routes())
         .merge(routes::info::routes())
         .merge(routes::login::routes())
+        .merge(routes::oauth::routes())
         .merge(routes::output::routes())
         .merge(routes::packages::routes())
         .merge(routes::recordings::routes())
@@ -87,6 +90,7 @@ pub fn openapi_json() -> String {
 pub(crate) fn router(gateway: &Arc<Gateway>) -> Router {
     let (router, _) = all().split_for_parts();
     router
+        .merge(routes::mcp::routes(gateway))
         .fallback(no_such_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(gateway.config.max_body_bytes))

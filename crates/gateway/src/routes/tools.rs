@@ -1,10 +1,16 @@
-//! Tools for agents: `POST /v1/tools/code_execution` and `POST /v1/tools/run_command` (or `runCommand`).
+//! Tools for agents: `GET /v1/tools` and `POST /v1/tools/{tool}`, whose handlers are in the files of this folder, and
+//! `POST /v1/tools/code_execution` and `POST /v1/tools/run_command` (or `runCommand`) below.
 //!
-//! A call is an execution like any other: it continues if the caller disconnects, and its result is available
+//! A call of these two is an execution like any other: it continues if the caller disconnects, and its result is available
 //! later from the execution's routes, from the conversation's stream, or by repeating the request with the
 //! same `Idempotency-Key`.
 
+mod call;
+mod history;
 mod interactive;
+mod list;
+mod outcome;
+pub(crate) mod place;
 mod request;
 
 use std::sync::Arc;
@@ -42,6 +48,9 @@ const LONG_POLL: Duration = Duration::from_secs(30);
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     // The document lists a route once; `runCommand` is the other name of `run_command`.
     OpenApiRouter::new()
+        .routes(routes!(list::list_tools))
+        .routes(routes!(call::call_tool))
+        .routes(routes!(history::list_calls))
         .routes(routes!(code_execution))
         .routes(routes!(run_command))
         .route("/v1/tools/runCommand", axum::routing::post(run_command_in_camel_case))

@@ -97,6 +97,8 @@ repeated! { streams:
 impl Worker {
     /// Creates a session. The id is not optional: without one a repetition would create a second session.
     pub(crate) async fn create_session(&self, id: SessionId, spec: &SessionSpec) -> Result<Session> {
+        // A folder of the host is only for people at this machine: no request can name one, and none is passed on.
+        let spec = &SessionSpec { place: None, ..spec.clone() };
         self.calls().retry(|client| client.create_session(Some(id), spec)).await
     }
 

@@ -1,5 +1,6 @@
 //! Which calls are repeated over a restart of the worker, shown with a worker that follows a script.
 
+mod in_place;
 mod resume;
 mod skew;
 

@@ -1,8 +1,8 @@
-//! The session that calls with the same `interactive_id` share.
+//! The session that calls with the same `interactive_id`, conversation or agent share.
 //!
-//! It is the owner's newest session named `interactive:<id>`. If none exists, or it has ended, the next one
-//! is created under a key that names its predecessor, so that concurrent calls create the same session. It
-//! has no idle timeout: like others it hibernates.
+//! It is the owner's newest session with a name such as `interactive:<id>`. If none exists, or it has ended, the
+//! next one is created under a key that names its predecessor, so that concurrent calls create the same session.
+//! It has no idle timeout: like others it hibernates.
 
 use std::sync::Arc;
 
@@ -16,19 +16,32 @@ use crate::executions::recorder::is_missing;
 use crate::now_ms;
 use crate::state::Gateway;
 
-/// The session of this name.
+/// The newest session of a name.
+enum Newest {
+    /// It can be used.
+    Ready(SessionId),
+    /// It has ended, or none existed.
+    Ended(Option<SessionId>),
+}
+
+/// The session of this `interactive_id`. It is created if it does not exist.
 pub(crate) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) -> Result<SessionId, ApiError> {
-    let name = format!("interactive:{id}");
-    let (owner, name_of) = (Some(who.owner.clone()), Some(name.clone()));
-    let filter = SessionFilter { owner, name: name_of, ..SessionFilter::default() };
-    let newest = gateway.store.sessions(&filter, PageRequest::first(1)).await?.items.into_iter().next();
-    let predecessor = newest.as_ref().map_or_else(|| "none".to_owned(), |row| row.id.to_string());
-    if let Some(row) = newest
-        && row.ended_at_ms.is_none()
-        && is_ready(gateway, &row).await?
-    {
-        return Ok(row.id);
-    }
+    named(gateway, who, format!("interactive:{id}"), || Ok(())).await
+}
+
+/// The session of this name. It is created if it does not exist and `may_create` allows it.
+pub(crate) async fn named(
+    gateway: &Arc<Gateway>,
+    who: &Identity,
+    name: String,
+    may_create: impl FnOnce() -> Result<(), ApiError>,
+) -> Result<SessionId, ApiError> {
+    let predecessor = match newest(gateway, who, &name).await? {
+        Newest::Ready(id) => return Ok(id),
+        Newest::Ended(predecessor) => predecessor,
+    };
+    may_create()?;
+    let predecessor = predecessor.map_or_else(|| "none".to_owned(), |id| id.to_string());
     let key = KeyRow {
         owner: who.owner.clone(),
         // Cannot collide: a key in a request cannot contain a space.
@@ -47,6 +60,15 @@ pub(crate) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) ->
     let gateway = Arc::clone(gateway);
     let who = who.clone();
     Arc::clone(&gateway).background.detached(async move { make(&gateway, &who, &row).await }).await
+}
+
+async fn newest(gateway: &Gateway, who: &Identity, name: &str) -> Result<Newest, ApiError> {
+    let (owner, name) = (Some(who.owner.clone()), Some(name.to_owned()));
+    let filter = SessionFilter { owner, name, ..SessionFilter::default() };
+    let newest = gateway.store.sessions(&filter, PageRequest::first(1)).await?.items.into_iter().next();
+    let Some(row) = newest else { return Ok(Newest::Ended(None)) };
+    let is_ready = row.ended_at_ms.is_none() && is_ready(gateway, &row).await?;
+    Ok(if is_ready { Newest::Ready(row.id) } else { Newest::Ended(Some(row.id)) })
 }
 
 /// Whether a session in the store can be used. One that the worker does not know is being created by another

@@ -85,6 +85,7 @@ impl SearchQuery {
             gitignore: self.gitignore != Some(false),
             limit: self.limit.unwrap_or(DEFAULT_LIMIT),
             timeout_ms: self.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
+            ..v1::SearchRequest::default()
         })
     }
 }
