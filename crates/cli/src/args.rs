@@ -3,6 +3,7 @@
 mod account;
 mod executions;
 mod limits;
+mod mcp;
 mod run;
 mod serve;
 mod sessions;
@@ -22,7 +23,10 @@ pub use self::account::{
 };
 pub use self::executions::{AttachArgs, ForgetArgs, KillArgs, LogsArgs, PruneArgs, PsArgs};
 pub use self::limits::{LimitArgs, millis};
-pub use self::run::{ExecArgs, ProgramArgs, RunArgs, StdinArg, Variable};
+pub use self::mcp::{
+    ApprovalsArg, McpAction, McpArgs, McpClient, McpInstallArgs, McpRulesArgs, McpServeArgs, SandboxModeArg,
+};
+pub use self::run::{ExecArgs, ProgramArgs, ProgramSandboxArg, RunArgs, StdinArg, Variable};
 pub use self::serve::{ConfigArgs, LogFormatArg, RoleArg, ServeArgs, ShowConfigArgs, TokenAction, TokenArgs};
 pub use self::sessions::{CreateArgs, EndArgs, ListArgs, SessionsAction, SessionsArgs};
 pub use self::user::{UserAction, UserArgs};
@@ -114,6 +118,8 @@ pub enum Command {
     Logout(LogoutArgs),
     /// List the stored contexts, and select the one that commands use
     Context(ContextArgs),
+    /// Give an AI agent its tools: serve the Model Context Protocol on standard input and output
+    Mcp(McpArgs),
     /// Serve the HTTP API, by default on 127.0.0.1:8080
     Serve(ServeArgs),
     /// Create, list and revoke API tokens
@@ -145,6 +151,8 @@ impl Command {
             Self::Worker(_) => Some("worker"),
             Self::Stop(_) => Some("stop"),
             Self::Doctor(_) => Some("doctor"),
+            Self::Mcp(McpArgs { action: None, .. }) => Some("mcp"),
+            Self::Mcp(McpArgs { action: Some(McpAction::Rules(_)), .. }) => Some("mcp rules"),
             _ => None,
         }
     }

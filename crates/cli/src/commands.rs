@@ -15,6 +15,7 @@ pub mod kill;
 pub mod languages;
 pub mod login;
 pub mod logs;
+pub mod mcp;
 pub mod open;
 pub mod packages;
 pub mod prune;

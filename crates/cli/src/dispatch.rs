@@ -3,8 +3,9 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::args::{self, Cli, Command, ServerArgs};
+use crate::args::{self, Cli, Command, McpAction, McpArgs, ServerArgs};
 use crate::commands;
+use crate::commands::run::ChosenWorkspace;
 use crate::connect::Place;
 use crate::contexts::Contexts;
 use crate::error::CommandError;
@@ -93,6 +94,10 @@ fn without_engine(
             refuse("context")?;
             commands::login::context(args)
         }
+        Command::Mcp(McpArgs { action: Some(McpAction::Install(args)), .. }) => {
+            refuse("mcp install")?;
+            commands::mcp::install::install(&args)
+        }
         Command::Completion(args) => {
             refuse("completion")?;
             commands::about::completion(&args)
@@ -109,9 +114,12 @@ fn without_engine(
 async fn with_engine(place: Place, command: Command) -> Result<u8, CommandError> {
     match command {
         Command::Run(args) => {
-            Box::pin(commands::run::run(place, &args.program, args.session.as_deref())).await
+            Box::pin(commands::run::run(place, &args.program, ChosenWorkspace::of(&args))).await
         }
-        Command::Exec(args) => Box::pin(commands::run::run(place, &args.program, Some(&args.session))).await,
+        Command::Exec(args) => {
+            let session = ChosenWorkspace::Session(&args.session);
+            Box::pin(commands::run::run(place, &args.program, session)).await
+        }
         Command::Shell(args) => commands::shell::shell(&place, &args).await,
         Command::Sessions(args) => commands::sessions::sessions(&place, args).await,
         Command::Ps(args) => commands::ps::ps(&place, &args).await,
@@ -141,6 +149,7 @@ async fn with_engine(place: Place, command: Command) -> Result<u8, CommandError>
         | Command::Serve(_)
         | Command::Config(_)
         | Command::Stop(_)
+        | Command::Mcp(_)
         | Command::Login(_)
         | Command::Logout(_)
         | Command::Context(_)

@@ -135,8 +135,10 @@ impl Engine {
                 Ok(worker.retry(|worker| worker.create_session(Some(id), spec)).await?.into())
             }
             Self::Remote(server) => {
-                let SessionSpec { name, env, limits, idle_timeout_ms, metadata, network, .. } = spec.clone();
-                let request = SessionRequest { name, env, limits, idle_timeout_ms, metadata, network };
+                let SessionSpec { name, env, secret_env, limits, idle_timeout_ms, metadata, network, .. } =
+                    spec.clone();
+                let request =
+                    SessionRequest { name, env, secret_env, limits, idle_timeout_ms, metadata, network };
                 let (request, key) = (&request, &IdempotencyKey::random());
                 Ok(server
                     .retry_known_server(

@@ -13,6 +13,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::repeats::Repeats;
 use crate::escape;
 
+/// What is logged by default. rmcp reports every message, and mistakes of clients as warnings.
+const DEFAULT_FILTER: &str = "info,rmcp=error";
+
 /// Whether log lines have colours.
 pub fn has_colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
@@ -30,7 +33,7 @@ pub fn write_to<W>(format: LogFormat, colours: bool, writer: W)
 where
     W: for<'line> MakeWriter<'line> + Send + Sync + 'static,
 {
-    let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
     let log = tracing_subscriber::registry().with(filter).with(Repeats::default());
     let lines = tracing_subscriber::fmt::layer().with_writer(writer);
     match format {

@@ -24,6 +24,7 @@ mod exit;
 #[cfg_attr(not(target_os = "linux"), path = "host/elsewhere.rs")]
 mod host;
 mod humanize;
+mod in_place;
 mod input;
 mod live;
 #[cfg(target_os = "linux")]

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use headwater_protocol::units::parse_duration;
-use headwater_protocol::{Children, OnOutputLimit};
+use headwater_protocol::{Children, OnOutputLimit, PlaceMode, SandboxKind};
 
-use super::{LimitArgs, NetworkArg, SandboxArg};
+use super::{LimitArgs, NetworkArg};
 
 /// The end of `headwater run --help`.
 const AFTER_HELP: &str = "\
@@ -29,9 +29,23 @@ pub struct RunArgs {
     /// Run in this session (id, unique id prefix, or name) instead of a temporary one
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
+    /// The current folder as the workspace.
+    #[command(flatten)]
+    pub here: HereArgs,
     /// What to run, and how.
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+/// A workspace that is a folder of this machine.
+#[derive(Debug, Clone, Args)]
+pub struct HereArgs {
+    /// Run in the current folder, in place: it is the workspace, at its own path, and its files are changed directly
+    #[arg(long, conflicts_with = "session")]
+    pub here: bool,
+    /// With --here: a further file or folder that programs may change
+    #[arg(long, value_name = "PATH", requires = "here")]
+    pub writable: Vec<PathBuf>,
 }
 
 /// `headwater exec`.
@@ -96,9 +110,10 @@ pub struct ProgramArgs {
     /// Print the execution id and leave it running
     #[arg(long, short)]
     pub detach: bool,
-    /// Require this sandbox; refused if the running worker uses the other one
+    /// Require the sandbox `full` or `none`; refused if the running worker uses the other one. With --here: what may be
+    /// changed [default: `workspace-write`]
     #[arg(long, value_name = "KIND")]
-    pub sandbox: Option<SandboxArg>,
+    pub sandbox: Option<ProgramSandboxArg>,
     /// Print each event as a JSON object on one line
     #[arg(long)]
     pub json: bool,
@@ -108,6 +123,34 @@ pub struct ProgramArgs {
     /// The limits of the execution or its temporary session.
     #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+/// The isolation of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProgramSandboxArg {
+    /// Full isolation
+    Full,
+    /// No isolation: programs can do whatever the user who runs them can
+    None,
+    /// With --here: nothing but /tmp may be changed
+    ReadOnly,
+    /// With --here: the current folder and --writable paths may be changed
+    WorkspaceWrite,
+    /// With --here: no isolation at all; programs can do whatever you can
+    DangerFullAccess,
+}
+
+impl ProgramSandboxArg {
+    /// The mode of an in-place session, or else the sandbox of the worker.
+    pub const fn mode(self) -> Result<PlaceMode, SandboxKind> {
+        match self {
+            Self::Full => Err(SandboxKind::Full),
+            Self::None => Err(SandboxKind::None),
+            Self::ReadOnly => Ok(PlaceMode::ReadOnly),
+            Self::WorkspaceWrite => Ok(PlaceMode::WorkspaceWrite),
+            Self::DangerFullAccess => Ok(PlaceMode::DangerFullAccess),
+        }
+    }
 }
 
 /// What happens to child processes that outlive the program.

@@ -5,12 +5,14 @@
 //! 3. The request carries ids that we chose, so that repeating it after a lost answer starts nothing twice.
 //! 4. The log is followed to the verdict, over any number of restarts of the worker or the server.
 
+mod chosen;
 mod plan;
 
 use std::time::Duration;
 
-use headwater_protocol::{ExecutionId, Network, SandboxKind, SessionId, SessionSpec};
+use headwater_protocol::{ExecutionId, Network, SessionId, SessionSpec};
 
+pub use self::chosen::ChosenWorkspace;
 use self::plan::{Plan, Where};
 use crate::args::{ProgramArgs, millis};
 use crate::connect::Place;
@@ -27,12 +29,17 @@ use crate::{exit, resolve, terminal, view};
 /// After how long a session that was created for one program ends by itself, if this process could not end it.
 const TEMPORARY_SESSION_IDLE: Duration = Duration::from_mins(1);
 
-/// Runs the command, in this session or in a temporary one, and returns the exit code.
-pub async fn run(mut place: Place, args: &ProgramArgs, session: Option<&str>) -> Result<u8, CommandError> {
-    place.sandbox = args.sandbox.map(SandboxKind::from);
+/// Runs the command in this workspace and returns the exit code.
+pub async fn run(
+    mut place: Place,
+    args: &ProgramArgs,
+    chosen: ChosenWorkspace<'_>,
+) -> Result<u8, CommandError> {
+    chosen.check_server(place.server.is_some())?;
+    place.sandbox = chosen.sandbox(args)?;
     // Before the plan reads the size of the terminal.
     let resizes = Resizes::listen()?;
-    let mut plan = Plan::new(args, session)?;
+    let mut plan = Plan::new(args, chosen)?;
     let mut interrupts = Interrupts::listen()?;
     let (engine, target, temporary) = tokio::select! {
         found = find(&place, &mut plan) => found?,

@@ -6,6 +6,7 @@ use headwater_protocol::api::{ExecutionBody, StartRequest};
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec};
 
 use super::{Engine, Events, Result};
+use crate::in_place;
 
 /// The session to run in.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,7 +106,8 @@ impl Engine {
 
 async fn create_session(worker: &Worker, run: &Run) -> Result<()> {
     if let Target::Own(spec) = &run.target {
-        worker.retry(|worker| worker.create_session(Some(run.session), spec)).await?;
+        let created = worker.retry(|worker| worker.create_session(Some(run.session), spec)).await?;
+        in_place::check_created(spec, &created)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 
-use crate::args::Command;
+use crate::args::{Command, McpAction, McpArgs};
 use crate::commands;
 use crate::connect::Place;
 use crate::dispatch::{refuse_server, runtime};
@@ -33,6 +33,10 @@ pub fn act(name: &str, command: Command, data: &Path, matches: &ArgMatches) -> R
             runtime()?.block_on(commands::config::config(data, &args, matches))
         }
         Command::Stop(args) => runtime()?.block_on(commands::stop::stop(&Place::new(data.to_owned()), &args)),
+        Command::Mcp(McpArgs { action: Some(McpAction::Rules(args)), .. }) => {
+            commands::mcp::rules::rules(data, &args)
+        }
+        Command::Mcp(args) => commands::mcp::serve::serve(data, &args.serve),
         // Dispatched by the caller.
         _ => Ok(0),
     }

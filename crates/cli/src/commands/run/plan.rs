@@ -8,10 +8,11 @@ use std::path::Path;
 use headwater_protocol::api::LanguageBody;
 use headwater_protocol::{Command, SessionSpec, SpecError, StartSpec, Stdin};
 
+use super::ChosenWorkspace;
 use crate::args::{ProgramArgs, StdinArg, Variable, millis};
 use crate::error::CommandError;
 use crate::input::{self, Input};
-use crate::{exit, terminal};
+use crate::{exit, in_place, terminal};
 
 /// The most input or code that is sent within a request; more is streamed.
 const INLINE_BYTES: u64 = 8 << 20;
@@ -47,7 +48,7 @@ pub enum Where {
 
 impl Plan {
     /// Builds and validates the request.
-    pub fn new(args: &ProgramArgs, session: Option<&str>) -> Result<Self, CommandError> {
+    pub fn new(args: &ProgramArgs, chosen: ChosenWorkspace<'_>) -> Result<Self, CommandError> {
         let (command, suffix) = command(args)?;
         let inline = args.lang.is_some() && args.file.is_none();
         let code_from_stdin = inline && args.command.first().is_some_and(|word| word == "-");
@@ -60,7 +61,7 @@ impl Plan {
         spec.grace_ms = args.grace.map(millis);
         spec.children = args.children.into();
         spec.on_output_limit = args.on_output_limit.into();
-        let place = place(args, session, &mut spec);
+        let place = place(args, chosen, &mut spec)?;
         let from = match &args.stdin {
             Some(from) => from.clone(),
             None => default_stdin(args, code_from_stdin),
@@ -218,14 +219,27 @@ fn environment(args: &ProgramArgs) -> BTreeMap<String, String> {
 }
 
 /// A temporary session gets the limits itself: those of an execution can only be lower than those of its session.
-fn place(args: &ProgramArgs, session: Option<&str>, spec: &mut StartSpec) -> Where {
+fn place(
+    args: &ProgramArgs,
+    chosen: ChosenWorkspace<'_>,
+    spec: &mut StartSpec,
+) -> Result<Where, CommandError> {
     let limits = args.limits.limits();
-    if let Some(session) = session {
-        spec.limits = limits;
-        return Where::In(session.to_owned());
-    }
-    let network = args.network.map(Into::into).unwrap_or_default();
-    Where::Own(Box::new(SessionSpec { limits, network, one_shot: true, ..SessionSpec::default() }))
+    let session = match chosen {
+        ChosenWorkspace::Session(session) => {
+            spec.limits = limits;
+            return Ok(Where::In(session.to_owned()));
+        }
+        ChosenWorkspace::Here { writable } => {
+            let (mode, network) = (ChosenWorkspace::mode(args)?, args.network.map(Into::into));
+            in_place::spec(Path::new("."), &in_place::Options { mode, network, writable })?
+        }
+        ChosenWorkspace::Temporary => {
+            let network = args.network.map(Into::into).unwrap_or_default();
+            SessionSpec { network, ..SessionSpec::default() }
+        }
+    };
+    Ok(Where::Own(Box::new(SessionSpec { limits, one_shot: true, ..session })))
 }
 
 fn default_stdin(args: &ProgramArgs, code_from_stdin: bool) -> StdinArg {
@@ -271,7 +285,7 @@ mod tests {
     fn plan(line: &[&str]) -> Result<Plan, CommandError> {
         let line = [&["headwater", "run"], line].concat();
         match Cli::try_parse_from(line).unwrap().command {
-            Subcommand::Run(args) => Plan::new(&args.program, args.session.as_deref()),
+            Subcommand::Run(args) => Plan::new(&args.program, ChosenWorkspace::of(&args)),
             other => panic!("{other:?}"),
         }
     }
