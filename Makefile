@@ -35,6 +35,7 @@ test: setup ## run all tests, against the real binary
 	@$(CARGO) build -p headwater
 	@CARGO=$(CARGO) scripts/test-rust.py
 	@scripts/test-js.sh
+	@scripts/test-mcp.sh
 	@scripts/test-openapi.sh
 	@scripts/test-openapi-clients.sh
 
@@ -61,6 +62,7 @@ check: setup ## run everything CI runs: format, lints, build, tests
 	@echo "== build ==" && $(CARGO) build -p headwater
 	@echo "== tests ==" && CARGO=$(CARGO) scripts/test-rust.py
 	@echo "== JavaScript clients ==" && scripts/test-js.sh
+	@echo "== MCP SDK ==" && scripts/test-mcp.sh
 	@echo "== schemathesis ==" && scripts/test-openapi.sh
 	@echo "== generated clients ==" && scripts/test-openapi-clients.sh
 	@echo "== all checks passed =="

@@ -39,6 +39,7 @@ in_system perl || wanted+=(perl)
 has ps || wanted+=(procps)
 { has setpriv && has unshare; } || wanted+=(util-linux)
 has curl || wanted+=(curl)
+has jq || wanted+=(jq)
 python3 -c 'import ensurepip, venv' 2>/dev/null || wanted+=(python3-venv)
 has npm || wanted+=(npm)
 # Asks the mirror of packages in a test.
@@ -87,7 +88,7 @@ if [ "${#packages[@]}" -gt 0 ]; then
     fi
 fi
 
-# The other peer comes from PyPI, into a separate folder. Without it the benchmark continues and says so.
+# Jupyter Server comes from PyPI, into a separate folder. Without it the benchmark continues and says so.
 jupyter=target/jupyter
 if [ "${1:-}" = bench ] && [ ! -f "$jupyter/ready" ]; then
     say "installing Jupyter Server into $jupyter"
@@ -98,6 +99,17 @@ if [ "${1:-}" = bench ] && [ ! -f "$jupyter/ready" ]; then
     else
         tail -n 5 "$log" >&2
         say "cannot install Jupyter Server: continuing without it"
+    fi
+    rm -f "$log"
+fi
+
+# Codex comes from npm, with the packages of the JavaScript tests.
+if [ "${1:-}" = bench ] && ! has codex && [ ! -e tests/js/node_modules/.bin/codex ]; then
+    say "installing Codex into tests/js/node_modules"
+    log=$(mktemp)
+    if ! (cd tests/js && timeout 180 npm ci --no-progress --loglevel=error) >"$log" 2>&1 </dev/null; then
+        tail -n 5 "$log" >&2
+        say "cannot install Codex: continuing without it"
     fi
     rm -f "$log"
 fi

@@ -197,6 +197,21 @@ fn where_user_namespaces_are_forbidden_the_setting_is_named_and_nothing_runs() -
         errors.contains("user namespace") && errors.contains("sysctl -w user.max_user_namespaces="),
         "{errors}"
     );
+
+    // The same for the current folder: it is not changed without walls.
+    let project = installed.folder.path().join("project");
+    std::fs::create_dir(&project)?;
+    chown(&project, Some(USER), Some(USER))?;
+    let here: Vec<_> =
+        before.iter().copied().chain(["env", "-C", project.to_str().context("UTF-8")?]).collect();
+    let refused = installed.run(&here, &["run", "--here", "--", "touch", "ran"])?;
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(125), "{errors}");
+    assert!(
+        errors.contains("sysctl -w user.max_user_namespaces=") && errors.contains("danger-full-access"),
+        "{errors}"
+    );
+    assert_eq!(std::fs::read_dir(&project)?.count(), 0, "nothing ran");
     installed.run(&as_user(), &["stop"])?;
 
     // The same words without the ban: it is the ban that was found.

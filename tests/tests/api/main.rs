@@ -15,6 +15,7 @@ mod home;
 mod hostile;
 mod ide;
 mod idempotency;
+mod in_place;
 mod limits;
 mod log;
 mod lossless;

@@ -157,6 +157,9 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("POST", "/v1/tools/code_execution", For::Writers, r#"{"runtime":"terminal","code":"true"}"#),
     ("POST", "/v1/tools/run_command", For::Writers, r#"{"command":"true"}"#),
     ("POST", "/v1/tools/runCommand", For::Writers, r#"{"command":"true"}"#),
+    ("GET", "/v1/tools", For::Users, ""),
+    ("POST", "/v1/tools/{tool}", For::Writers, r#"{"cmd":"true"}"#),
+    ("GET", "/v1/sessions/{id}/tool-calls", For::Owner, ""),
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
@@ -251,6 +254,7 @@ impl Routes {
             .replace("{snapshot}", &self.snapshot)
             .replace("{language}", "bash")
             .replace("{name}", "main")
+            .replace("{tool}", "exec_command")
             .replace("{conversation_id}", "anns")
             .replace("{message_uuid}", "m")
     }

@@ -5,6 +5,7 @@ mod command;
 mod config;
 mod ending;
 mod errors;
+mod here;
 mod hostile;
 mod interrupts;
 mod json;

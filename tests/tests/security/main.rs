@@ -14,6 +14,7 @@ mod logs;
 mod mounts;
 mod network;
 mod output;
+mod place;
 mod processes;
 mod procfs;
 mod residue;

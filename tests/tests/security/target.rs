@@ -130,6 +130,14 @@ impl Target {
         })
     }
 
+    /// The user that runs the worker.
+    pub(crate) const fn person(&self) -> u32 {
+        match self.side {
+            Side::Root | Side::OpenRoot => 0,
+            Side::Ordinary | Side::OpenOrdinary => self.uid,
+        }
+    }
+
     /// Copies a program into a workspace, owned by the session's user.
     pub(crate) fn put(&self, session: SessionId, program: &Path, name: &str) -> Result<PathBuf> {
         let place = self.worker.workspace(session).join(name);

@@ -3,11 +3,10 @@
 mod accounts;
 mod bodies;
 mod browsers;
-
 mod foreign;
 mod forge;
-
 mod jwt;
+mod oauth;
 mod proxies;
 mod revoked;
 mod shares;

@@ -1,0 +1,8 @@
+//! `/mcp`: the Model Context Protocol over HTTP, against a real server.
+
+mod access;
+mod attacks;
+mod client;
+mod consent;
+mod sessions;
+mod tasks;
