@@ -36,15 +36,15 @@ use crate::bench_worker::Effort;
 use crate::report::Report;
 
 /// Measures the engine, at the worker's contract, and the gateway, through HTTP (`http_...`), compared with baselines of
-/// this machine and with peers: bubblewrap, a minimal terminal relay, Jupyter Server.
+/// this machine and with peers: bubblewrap, a minimal terminal relay, Jupyter Server, the exec-server of Codex.
 ///
-/// Compared values are measured alternately in one run, and only ratios count. It takes up to 12 minutes;
+/// Compared values are measured alternately in one run, and only ratios count. It takes up to 15 minutes;
 /// nothing else should run meanwhile. The binary under test is the `headwater` beside this one, or
 /// `HEADWATER_BIN`; its data is in a temporary folder (`TMPDIR`) on a disk, which is removed afterwards.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 110)]
 struct Cli {
-    /// Fewer rounds and less output: less than three minutes
+    /// Fewer rounds and less output: less than four minutes
     #[arg(long)]
     quick: bool,
     /// Run only these benchmarks
@@ -81,7 +81,7 @@ type Measuring = Pin<Box<dyn Future<Output = Result<Report>>>>;
 type Measure = fn(Effort) -> Measuring;
 
 /// All benchmarks, in the order in which they run.
-const BENCHMARKS: [(&str, Measure); 24] = [
+const BENCHMARKS: [(&str, Measure); 28] = [
     ("run", |effort| Box::pin(run::measure(effort))),
     ("first_byte", |effort| Box::pin(first_byte::measure(effort))),
     ("session", |effort| Box::pin(session::measure(effort))),
@@ -106,6 +106,10 @@ const BENCHMARKS: [(&str, Measure); 24] = [
     ("http_files", |effort| Box::pin(gateway::files::measure(effort))),
     ("builds", |effort| Box::pin(gateway::builds::measure(effort))),
     ("jupyter", |effort| Box::pin(gateway::jupyter::measure(effort))),
+    ("codex_start", |effort| Box::pin(gateway::codex::start::measure(effort))),
+    ("codex_output", |effort| Box::pin(gateway::codex::output::measure(effort))),
+    ("codex_sandbox", |effort| Box::pin(gateway::codex::sandbox::measure(effort))),
+    ("codex_patch", |effort| Box::pin(gateway::codex::patch::measure(effort))),
 ];
 
 #[derive(Debug, Serialize)]
