@@ -48,10 +48,14 @@ async fn attack(worker: &TestWorker) -> Result<()> {
         });
     }
     while let Some(ended) = runs.join_next().await {
-        // One that ended long enough ago to be removed is not an error of the attack.
+        // One whose log is removed already, and one that starts after the first have filled the bound, is not an error of
+        // the attack.
         match ended? {
             Ok(info) => assert!(info.state.verdict().is_some(), "{info:?}"),
-            Err(error) => assert!(error.to_string().contains("was removed"), "{error}"),
+            Err(error) => {
+                let said = error.to_string();
+                assert!(said.contains("was removed") || said.contains("logs of all executions"), "{said}");
+            }
         }
     }
     Ok(())
