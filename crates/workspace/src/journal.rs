@@ -1,16 +1,19 @@
 //! Several changes of a workspace as one: all of them, or the state before.
 //!
-//! New files are staged as numbered slots in a folder beside the workspace. [`Journal::apply`] moves files out of the
-//! workspace into slots and slots into the workspace, one [`Step`] after the other. Which steps were done can be read from
-//! the slots alone, which programs of the session cannot change. So [`Journal::undo`] restores the old state after any
+//! New files are staged as numbered slots in a folder beside the workspace, or, if they are many, their bytes in one file
+//! ([`StagedBytes`]). [`Journal::apply`] moves files out of the workspace into slots and slots into the workspace, creates
+//! files and writes into files, one [`Step`] after the other. Which steps were done can be read from the slots and the
+//! marks of the stage, which programs of the session cannot change. So [`Journal::undo`] restores the old state after any
 //! number of steps, even in a worker that was started after a crash, and even if it is interrupted itself.
 
+mod bytes;
 mod run;
 
 use std::os::fd::AsFd;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::bytes::{Span, StagedBytes};
 use self::run::Run;
 pub(crate) use self::run::slot_name;
 use super::entry::Entry;
@@ -18,7 +21,7 @@ use super::write::hidden_name;
 use super::{Workspace, WorkspaceError, WorkspacePath};
 
 /// The format of an encoded journal.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Identifies a file with its content. A rename and a new hard link change neither of these, unlike the time of the last
 /// change of metadata.
@@ -72,6 +75,35 @@ pub enum Step {
         /// The file that must be there.
         was: FileIdentity,
     },
+    /// Creates a file where nothing exists, from staged bytes. It appears complete.
+    Create {
+        /// The new file.
+        path: WorkspacePath,
+        /// Its content.
+        content: Span,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Writes staged bytes into a file. Programs may see a part of them for a moment.
+    Rewrite {
+        /// The file.
+        path: WorkspacePath,
+        /// Its new content.
+        content: Span,
+        /// Its old content.
+        old: Span,
+        /// The file that must be there.
+        was: FileIdentity,
+    },
+}
+
+/// Where the steps find what is not in the workspace.
+#[derive(Debug, Clone, Copy)]
+pub struct Staged<'a> {
+    /// The slots.
+    pub slots: &'a Workspace,
+    /// The bytes of files without a slot.
+    pub bytes: Option<&'a StagedBytes>,
 }
 
 /// The steps of a change.
@@ -80,12 +112,14 @@ pub struct Journal {
     steps: Vec<Step>,
     /// The name of a file in the folder of one that it replaces, for a moment: watches recognise it.
     hidden: String,
+    /// The boot of the host in which it was written.
+    boot: String,
 }
 
 impl Journal {
     /// A journal of these steps.
     pub fn new(steps: Vec<Step>) -> Self {
-        Self { steps, hidden: hidden_name() }
+        Self { steps, hidden: hidden_name(), boot: boot() }
     }
 
     /// The number of steps.
@@ -116,20 +150,20 @@ impl Journal {
     pub fn apply(
         &self,
         workspace: &Workspace,
-        slots: &Workspace,
+        staged: Staged<'_>,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<(), WorkspaceError> {
-        let run = self.run(workspace, slots, goes_on);
-        self.steps.iter().try_for_each(|step| run.apply(step))
+        let run = self.run(workspace, staged, goes_on);
+        self.steps.iter().enumerate().try_for_each(|(number, step)| run.apply(number, step))
     }
 
     /// Restores the state before [`Self::apply`], whatever part of it was carried out. Steps that cannot be undone do not
     /// prevent the others; the first error is returned.
-    pub fn undo(&self, workspace: &Workspace, slots: &Workspace) -> Result<(), WorkspaceError> {
-        let run = self.run(workspace, slots, &|| true);
+    pub fn undo(&self, workspace: &Workspace, staged: Staged<'_>) -> Result<(), WorkspaceError> {
+        let run = self.run(workspace, staged, &|| true);
         let mut result = Ok(());
-        for step in self.steps.iter().rev() {
-            let undone = run.undo(step);
+        for (number, step) in self.steps.iter().enumerate().rev() {
+            let undone = run.undo(number, step);
             if result.is_ok() {
                 result = undone;
             }
@@ -140,10 +174,18 @@ impl Journal {
     fn run<'a>(
         &'a self,
         workspace: &'a Workspace,
-        slots: &'a Workspace,
+        staged: Staged<'a>,
         goes_on: &'a dyn Fn() -> bool,
     ) -> Run<'a> {
-        Run { workspace, slots: slots.root.as_fd(), hidden: &self.hidden, goes_on }
+        Run {
+            workspace,
+            slots: staged.slots.root.as_fd(),
+            bytes: staged.bytes,
+            hidden: &self.hidden,
+            // A power failure loses marks.
+            has_marks: self.boot == boot(),
+            goes_on,
+        }
     }
 
     /// The same, interrupted: for tests of crashes.
@@ -151,10 +193,21 @@ impl Journal {
     pub(crate) fn undo_while(
         &self,
         workspace: &Workspace,
-        slots: &Workspace,
+        staged: Staged<'_>,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<(), WorkspaceError> {
-        let run = self.run(workspace, slots, goes_on);
-        self.steps.iter().rev().try_for_each(|step| run.undo(step))
+        let run = self.run(workspace, staged, goes_on);
+        self.steps.iter().enumerate().rev().try_for_each(|(number, step)| run.undo(number, step))
     }
+
+    /// The same journal, read after the host was restarted.
+    #[cfg(test)]
+    pub(crate) fn after_a_restart_of_the_host(self) -> Self {
+        Self { boot: "another".into(), ..self }
+    }
+}
+
+/// Identifies the boot of the host.
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 //!
 //! Paths are opened with `openat2(2)`, one folder below the other, which follows no link of any kind. Writes go to a
 //! new file with an unguessable name, through its descriptor; the file is then renamed to its path atomically. An
-//! existing file is replaced and never opened.
+//! existing file is replaced, unless a caller writes at a position of it or changes many files at once ([`Journal`]).
 
 mod build_files;
 mod change;
@@ -40,7 +40,7 @@ pub use self::entry::{Entry, Kind};
 pub use self::error::WorkspaceError;
 use self::error::from_errno;
 pub use self::guard::{Guard, GuardRule};
-pub use self::journal::{FileIdentity, Journal, Step};
+pub use self::journal::{FileIdentity, Journal, Span, Staged, StagedBytes, Step};
 pub use self::path::{PathError, WorkspacePath};
 pub use self::staging::{StagingDir, set_modified, staging_root};
 pub use self::walk::{MAX_DEPTH, WalkEntry};

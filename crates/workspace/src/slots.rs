@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::entry::Entry;
 use super::journal::slot_name;
-use super::write::hidden_name;
+use super::write::{hidden_name, unnamed_file};
 use super::{StagingDir, Workspace, WorkspaceError, WorkspacePath, from_errno, open_beneath, tree};
 
 impl Workspace {
@@ -58,6 +58,11 @@ impl Workspace {
     pub fn create_slot(&self, slot: u32) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         open_beneath(self.root.as_fd(), slot_name(slot).as_bytes(), flags, Mode::RUSR | Mode::WUSR)
+    }
+
+    /// Whether files can be created here without a name.
+    pub fn supports_unnamed_files(&self) -> bool {
+        unnamed_file(self.root.as_fd()).is_ok()
     }
 
     /// Gives a slot to the session with this mode, and returns its inode.

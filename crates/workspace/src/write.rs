@@ -170,6 +170,9 @@ fn write_all(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
+/// The mode of a file before it is given to the session.
+const PRIVATE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
 /// The beginning of the names that the server gives to entries for a moment.
 const HIDDEN_PREFIX: &str = ".headwater-";
 
@@ -185,18 +188,22 @@ pub fn is_hidden_name(name: &[u8]) -> bool {
 }
 
 fn new_file(folder: BorrowedFd<'_>) -> Result<(OwnedFd, Option<String>), Errno> {
-    let mode = Mode::RUSR | Mode::WUSR;
-    match open_beneath(folder, b".", OFlags::RDWR | OFlags::TMPFILE, mode) {
+    match unnamed_file(folder) {
         Err(Errno::OPNOTSUPP | Errno::ISDIR) => {}
         file => return Ok((file?, None)),
     }
     let name = hidden_name();
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-    Ok((open_beneath(folder, name.as_bytes(), flags, mode)?, Some(name)))
+    Ok((open_beneath(folder, name.as_bytes(), flags, PRIVATE_MODE)?, Some(name)))
+}
+
+/// Creates a file without a name.
+pub(crate) fn unnamed_file(folder: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    open_beneath(folder, b".", OFlags::RDWR | OFlags::TMPFILE, PRIVATE_MODE)
 }
 
 /// Gives a name to a file without one.
-fn link(file: BorrowedFd<'_>, folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+pub(crate) fn link(file: BorrowedFd<'_>, folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
     let fd = format!("/proc/self/fd/{}", file.as_raw_fd());
     rustix::fs::linkat(CWD, fd, folder, name, AtFlags::SYMLINK_FOLLOW)
 }

@@ -4,6 +4,8 @@
 //! sessions/<id>/staging/<random>/slots/     the new files, and later the old ones
 //!                               /slots.name instead of it: the name of a folder in the workspace, if that is on another
 //!                                           disk
+//!                               /new, /old, /progress
+//!                                           the bytes of many files, instead of a slot for each
 //!                               /journal    the steps
 //!                               /change     the response; as long as it exists, the steps are undone by the next worker
 //!              /changes/<change id>         the response of a completed change
@@ -23,7 +25,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use headwater_contract::{Fault, FaultKind, v1};
-use headwater_workspace::{Journal, StagingDir, Workspace, create_private_folder};
+use headwater_workspace::{Journal, Staged, StagedBytes, StagingDir, Workspace, create_private_folder};
 
 pub(crate) use self::draft::Draft;
 use self::plan::{Planned, plan};
@@ -68,8 +70,8 @@ pub(crate) fn commit(
     if let Some(response) = kept.as_deref().and_then(read_response) {
         return Ok(response);
     }
-    let Draft { changes, stage, .. } = draft;
-    let Planned { journal, created, grown } = plan(open, &changes, &stage.slots)?;
+    let Draft { changes, mut stage, .. } = draft;
+    let Planned { journal, created, grown } = plan(open, &changes, &mut stage)?;
     let response = v1::ChangeFilesResponse { created };
     let done = carry_out(&open.workspace, stage, &journal, &response, kept.as_deref(), &|| !open.is_over());
     open.has_changed();
@@ -86,6 +88,8 @@ pub(crate) fn commit(
 pub(crate) struct Stage {
     dir: Option<StagingDir>,
     slots: Workspace,
+    /// The bytes of files without a slot.
+    bytes: Option<StagedBytes>,
     /// The workspace and the name of the folder in it, if the slots are there.
     hidden: Option<(Workspace, String)>,
 }
@@ -97,7 +101,7 @@ impl Stage {
         let slots = open.staged_tree(&dir, SLOTS_NAME)?;
         let is_beside = open.workspace.shares_mount(&slots).map_err(|error| disk_fault(&error))?;
         if is_beside {
-            return Ok(Self { dir: Some(dir), slots, hidden: None });
+            return Ok(Self { dir: Some(dir), slots, bytes: None, hidden: None });
         }
         open.workspace.may_add_entries()?;
         Self::inside(&open.workspace, dir)
@@ -110,7 +114,22 @@ impl Stage {
         fs::write(dir.path().join(HIDDEN_SLOTS_NAME), &name).map_err(|error| disk_fault(&error))?;
         let slots = workspace.create_hidden_slots(&name)?;
         let workspace = workspace.reopen().map_err(|error| disk_fault(&error))?;
-        Ok(Self { dir: Some(dir), slots, hidden: Some((workspace, name)) })
+        Ok(Self { dir: Some(dir), slots, bytes: None, hidden: Some((workspace, name)) })
+    }
+
+    /// The bytes of files without a slot, which are created at the first use.
+    fn bytes_mut(&mut self) -> io::Result<&mut StagedBytes> {
+        match &mut self.bytes {
+            Some(bytes) => Ok(bytes),
+            none => {
+                Ok(none
+                    .insert(StagedBytes::create(self.dir.as_ref().map_or(Path::new(""), StagingDir::path))?))
+            }
+        }
+    }
+
+    fn staged(&self) -> Staged<'_> {
+        Staged { slots: &self.slots, bytes: self.bytes.as_ref() }
     }
 
     fn path(&self) -> &Path {
@@ -145,11 +164,11 @@ fn carry_out(
     kept: Option<&Path>,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<(), Fault> {
-    begin(stage.path(), journal, response, kept).map_err(|error| disk_fault(&error))?;
-    let done = journal.apply(workspace, &stage.slots, goes_on).map_err(Fault::from);
+    begin(&stage, journal, response, kept).map_err(|error| disk_fault(&error))?;
+    let done = journal.apply(workspace, stage.staged(), goes_on).map_err(Fault::from);
     let done = done.and_then(|()| complete(stage.path(), kept).map_err(|error| disk_fault(&error)));
     let Err(fault) = done else { return Ok(()) };
-    if let Err(error) = journal.undo(workspace, &stage.slots) {
+    if let Err(error) = journal.undo(workspace, stage.staged()) {
         tracing::error!(dir = %stage.path().display(), %error, "cannot undo a change of files");
         stage.keep(); // the next worker tries again
         return Err(Fault::new(FaultKind::Unavailable, format!("{fault}; it could not be undone: {error}")));
@@ -159,7 +178,7 @@ fn carry_out(
 
 /// Writes the journal, and then the mark: from here on a new worker undoes the steps.
 fn begin(
-    stage: &Path,
+    stage: &Stage,
     journal: &Journal,
     response: &v1::ChangeFilesResponse,
     kept: Option<&Path>,
@@ -167,10 +186,13 @@ fn begin(
     if let Some(folder) = kept.and_then(Path::parent) {
         create_private_folder(folder)?;
     }
-    write_file(&stage.join(JOURNAL_NAME), &journal.encode()?, journal)?;
-    write_file(&stage.join(MARK_NAME), &serde_json::to_vec(&response.created)?, journal)?;
+    if let Some(bytes) = &stage.bytes {
+        bytes.sync()?;
+    }
+    write_file(&stage.path().join(JOURNAL_NAME), &journal.encode()?, journal)?;
+    write_file(&stage.path().join(MARK_NAME), &serde_json::to_vec(&response.created)?, journal)?;
     if is_worth_a_sync(journal) {
-        File::open(stage)?.sync_all()?;
+        File::open(stage.path())?.sync_all()?;
     }
     Ok(())
 }
@@ -223,7 +245,9 @@ pub(crate) fn recover(workspace: &Workspace, staging: &StagingDir) -> io::Result
             None => Workspace::open(&staging.path().join(SLOTS_NAME), None)?,
         };
         let journal = Journal::decode(&fs::read(staging.path().join(JOURNAL_NAME))?)?;
-        journal.undo(workspace, &slots).map_err(io::Error::other)?;
+        let bytes = StagedBytes::open(staging.path())?;
+        let staged = Staged { slots: &slots, bytes: bytes.as_ref() };
+        journal.undo(workspace, staged).map_err(io::Error::other)?;
         fs::remove_file(staging.path().join(MARK_NAME))?;
         tracing::info!(steps = journal.len(), "a change of files was interrupted and is undone");
     }

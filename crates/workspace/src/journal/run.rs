@@ -1,13 +1,20 @@
 //! Carries out the steps of a journal, and undoes them.
 
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::{FileIdentity, Step};
+use super::{FileIdentity, Span, StagedBytes, Step};
 use crate::entry::{Entry, Kind};
-use crate::{Workspace, WorkspaceError, WorkspacePath, from_errno};
+use crate::find::reopen;
+use crate::write::{link, unnamed_file};
+use crate::{Workspace, WorkspaceError, WorkspacePath, from_errno, hand_over, set_modified};
+
+/// The mark of a file that is being rewritten.
+const BEGUN: u64 = 1;
 
 /// The name of a slot.
 pub(crate) fn slot_name(slot: u32) -> String {
@@ -23,7 +30,10 @@ fn old_name(slot: u32) -> String {
 pub(super) struct Run<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) slots: BorrowedFd<'a>,
+    pub(super) bytes: Option<&'a StagedBytes>,
     pub(super) hidden: &'a str,
+    /// Whether the marks are complete.
+    pub(super) has_marks: bool,
     pub(super) goes_on: &'a dyn Fn() -> bool,
 }
 
@@ -33,7 +43,12 @@ impl Run<'_> {
         if (self.goes_on)() { Ok(()) } else { Err(from_errno(path, Errno::CANCELED)) }
     }
 
-    pub(super) fn apply(&self, step: &Step) -> Result<(), WorkspaceError> {
+    /// The bytes of files without a slot. A journal that needs them has them.
+    fn bytes(&self) -> Result<&StagedBytes, Errno> {
+        self.bytes.ok_or(Errno::NOENT)
+    }
+
+    pub(super) fn apply(&self, number: usize, step: &Step) -> Result<(), WorkspaceError> {
         match step {
             Step::MakeFolder { path } => {
                 self.go_on(path)?;
@@ -42,7 +57,58 @@ impl Run<'_> {
             Step::Take { path, slot, was } => self.take(path, *slot, was),
             Step::Put { slot, path, .. } => self.put(*slot, path),
             Step::Replace { slot, path, was, .. } => self.replace(*slot, path, was),
+            Step::Create { path, content, mode } => self.create(number, path, *content, *mode),
+            Step::Rewrite { path, content, was, .. } => self.rewrite(number, path, *content, was),
         }
+    }
+
+    /// The file has no name until it is complete.
+    fn create(
+        &self,
+        number: usize,
+        path: &WorkspacePath,
+        content: Span,
+        mode: u32,
+    ) -> Result<(), WorkspaceError> {
+        let (parent, name) = self.workspace.parent(path, false)?;
+        let created = || {
+            let file = unnamed_file(parent.as_fd())?;
+            self.bytes()?.write_new(content, &file)?;
+            hand_over(self.workspace.owner, file.as_fd(), Mode::from_raw_mode(mode & 0o777))?;
+            self.bytes()?.mark(number, rustix::fs::fstat(&file)?.st_ino)?;
+            io::Result::Ok(file)
+        };
+        self.go_on(path)?;
+        let file = created().map_err(|error| from_io(path, &error))?;
+        self.go_on(path)?;
+        link(file.as_fd(), parent.as_fd(), name).map_err(|error| match error {
+            Errno::EXIST => WorkspaceError::Changed { path: path.to_string() },
+            error => from_errno(path, error),
+        })
+    }
+
+    fn rewrite(
+        &self,
+        number: usize,
+        path: &WorkspacePath,
+        content: Span,
+        was: &FileIdentity,
+    ) -> Result<(), WorkspaceError> {
+        let (file, there) = self.workspace.open_to_rewrite(path)?;
+        if there.links != 1 || FileIdentity::from(&there) != *was {
+            return Err(WorkspaceError::Changed { path: path.to_string() });
+        }
+        self.go_on(path)?;
+        let begun = self.bytes().map_err(io::Error::from).and_then(|bytes| {
+            bytes.mark(number, BEGUN)?;
+            bytes.write_new(content, &file)
+        });
+        begun.map_err(|error| from_io(path, &error))?;
+        self.go_on(path)?;
+        if content.len() < was.size {
+            file.set_len(content.len()).map_err(|error| from_io(path, &error))?;
+        }
+        Ok(())
     }
 
     fn take(&self, path: &WorkspacePath, slot: u32, was: &FileIdentity) -> Result<(), WorkspaceError> {
@@ -107,12 +173,14 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn undo(&self, step: &Step) -> Result<(), WorkspaceError> {
+    pub(super) fn undo(&self, number: usize, step: &Step) -> Result<(), WorkspaceError> {
         let undone = match step {
             Step::MakeFolder { path } => return self.undo_folder(path),
             Step::Take { path, slot, .. } => (path, self.undo_take(path, *slot)),
             Step::Put { slot, path, inode } => (path, self.undo_put(*slot, path, *inode)),
             Step::Replace { slot, path, inode, .. } => (path, self.undo_replace(*slot, path, *inode)),
+            Step::Create { path, content, .. } => (path, self.undo_create(number, path, *content)),
+            Step::Rewrite { path, old, was, .. } => (path, self.undo_rewrite(number, path, *old, was)),
         };
         let (path, result) = undone;
         result.map_err(|error| match error {
@@ -158,6 +226,50 @@ impl Run<'_> {
         self.bring_back(&old, path)
     }
 
+    /// Removes a file that the step created, unless a program has changed it: its inode alone may be that of another file
+    /// by now.
+    fn undo_create(&self, number: usize, path: &WorkspacePath, content: Span) -> Result<(), UndoError> {
+        let bytes = self.bytes()?;
+        let Ok((file, there)) = self.workspace.open_file(path) else { return Ok(()) };
+        if self.has_marks && bytes.mark_of(number).map_err(|error| errno(&error))? != there.inode {
+            return Ok(());
+        }
+        if !bytes.is_new(content, &File::from(file)).map_err(|error| errno(&error))? {
+            return Ok(());
+        }
+        let (parent, name) = self.workspace.parent(path, false)?;
+        self.go_on(path)?;
+        Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
+    }
+
+    /// Writes the old content, unless a program has replaced the file, or the step has not begun.
+    fn undo_rewrite(
+        &self,
+        number: usize,
+        path: &WorkspacePath,
+        old: Span,
+        was: &FileIdentity,
+    ) -> Result<(), UndoError> {
+        let bytes = self.bytes()?;
+        let has_begun = !self.has_marks || bytes.mark_of(number).map_err(|error| errno(&error))? == BEGUN;
+        if !has_begun {
+            return Ok(());
+        }
+        let (file, there) = match self.workspace.open_to_rewrite(path) {
+            Err(WorkspaceError::Missing { .. } | WorkspaceError::NoFile { .. }) => return Ok(()),
+            opened => opened?,
+        };
+        if there.inode != was.inode {
+            return Ok(());
+        }
+        self.go_on(path)?;
+        let written = bytes.write_old(old, &file).and_then(|()| {
+            file.set_len(old.len())?;
+            set_modified(file.as_fd(), was.modified_ns)
+        });
+        Ok(written.map_err(|error| errno(&error))?)
+    }
+
     /// Moves a file of this name in the folder of a path back to its slot, unless a program has put another one there.
     fn take_back(&self, slot: u32, path: &WorkspacePath, name: &[u8], inode: u64) -> Result<(), UndoError> {
         let Ok((parent, _)) = self.workspace.parent(path, false) else { return Ok(()) };
@@ -176,6 +288,26 @@ impl Run<'_> {
         self.go_on(path)?;
         Ok(rustix::fs::renameat(self.slots, name, &parent, last)?)
     }
+}
+
+impl Workspace {
+    /// Opens a regular file for reading and writing; nothing else is opened, not even for a moment.
+    pub fn open_to_rewrite(&self, path: &WorkspacePath) -> Result<(File, Entry), WorkspaceError> {
+        let found = self.find(path)?;
+        if found.entry.kind != Kind::File {
+            return Err(WorkspaceError::NoFile { path: path.to_string() });
+        }
+        let file = reopen(found.fd.as_fd(), OFlags::RDWR).map_err(|error| from_errno(path, error))?;
+        Ok((File::from(file), found.entry))
+    }
+}
+
+fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+fn from_io(path: &WorkspacePath, error: &io::Error) -> WorkspaceError {
+    from_errno(path, errno(error))
 }
 
 enum UndoError {

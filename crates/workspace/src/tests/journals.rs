@@ -11,6 +11,7 @@ struct Bench {
     ground: Ground,
     workspace: Workspace,
     slots: Workspace,
+    bytes: StagedBytes,
 }
 
 fn path(text: &str) -> WorkspacePath {
@@ -26,7 +27,31 @@ impl Bench {
         }
         let open = |name| Workspace::open(&ground.at(name), None).unwrap();
         let (workspace, slots) = (open("workspace"), open("slots"));
-        Self { ground, workspace, slots }
+        let bytes = StagedBytes::create(&ground.at("slots")).unwrap();
+        Self { ground, workspace, slots, bytes }
+    }
+
+    fn staged(&self) -> Staged<'_> {
+        Staged { slots: &self.slots, bytes: Some(&self.bytes) }
+    }
+
+    /// What another worker finds.
+    fn found(&self) -> StagedBytes {
+        StagedBytes::open(&self.ground.at("slots")).unwrap().unwrap()
+    }
+
+    fn content(&mut self, text: &str) -> Span {
+        let mut content = self.bytes.begin();
+        for part in text.as_bytes().chunks(3) {
+            self.bytes.add(&mut content, part).unwrap();
+        }
+        content
+    }
+
+    fn rewrite(&mut self, name: &str, text: &str) -> Step {
+        let (file, there) = self.workspace.open_to_rewrite(&path(name)).unwrap();
+        let old = self.bytes.keep(&file, there.size).unwrap();
+        Step::Rewrite { path: path(name), content: self.content(text), old, was: FileIdentity::from(&there) }
     }
 
     fn stage(&self, slot: u32, text: &str) -> u64 {
@@ -66,8 +91,10 @@ impl Bench {
 
 /// Every kind of step, and combinations that depend on each other.
 fn every_kind() -> (Bench, Journal) {
-    let bench = Bench::new(&[
+    let mut bench = Bench::new(&[
         ("kept", "kept"),
+        ("longer", "short"),
+        ("shorter", "a long text"),
         ("replaced", "old"),
         ("removed", "removed"),
         ("moved", "moved"),
@@ -102,6 +129,10 @@ fn every_kind() -> (Bench, Journal) {
         },
         Step::MakeFolder { path: path("file") },
         Step::Put { slot: 5, path: path("file/inside"), inode: bench.stage(5, "created") },
+        bench.rewrite("longer", "a longer text"),
+        Step::Create { path: path("new/bulk"), content: bench.content("created from bytes"), mode: 0o640 },
+        bench.rewrite("shorter", "short"),
+        Step::Create { path: path("empty"), content: bench.content(""), mode: 0o644 },
     ];
     (bench, Journal::new(steps))
 }
@@ -119,7 +150,7 @@ fn times(n: usize) -> impl Fn() -> bool {
 #[test]
 fn a_journal_carries_out_every_step() {
     let (bench, journal) = every_kind();
-    journal.apply(&bench.workspace, &bench.slots, &|| true).unwrap();
+    journal.apply(&bench.workspace, bench.staged(), &|| true).unwrap();
     let file = |text: &str, mode| (text.to_owned(), mode, 1);
     let mut expected: BTreeMap<String, _> = [
         ("kept", file("kept", 0o644)),
@@ -128,6 +159,10 @@ fn a_journal_carries_out_every_step() {
         ("over", file("moved over another", 0o644)),
         ("becomes/old", file("deep", 0o644)),
         ("file/inside", file("created", 0o640)),
+        ("longer", file("a longer text", 0o644)),
+        ("shorter", file("short", 0o644)),
+        ("new/bulk", file("created from bytes", 0o640)),
+        ("empty", file("", 0o644)),
     ]
     .map(|(name, file)| (name.to_owned(), file))
     .into();
@@ -144,32 +179,33 @@ fn a_crash_before_any_step_leaves_what_undoing_restores() {
     for stop in 0.. {
         let (bench, journal) = every_kind();
         let before = bench.state();
-        if journal.apply(&bench.workspace, &bench.slots, &times(stop)).is_ok() {
+        if journal.apply(&bench.workspace, bench.staged(), &times(stop)).is_ok() {
             break;
         }
         interrupted += 1;
         // The next worker knows only what is on the disk.
         let journal = Journal::decode(&journal.encode().unwrap()).unwrap();
-        journal.undo(&bench.workspace, &bench.slots).unwrap();
+        let found = bench.found();
+        journal.undo(&bench.workspace, Staged { slots: &bench.slots, bytes: Some(&found) }).unwrap();
         tree::remove(&bench.ground.at("slots")).unwrap();
         assert_eq!(bench.state(), before, "stopped before change {stop}");
         assert!(bench.ground.outside_is_untouched());
     }
-    assert!(interrupted >= 15, "every step and each part of a replacement: {interrupted}");
+    assert!(interrupted >= 23, "every step and each part of a replacement: {interrupted}");
 }
 
 #[test]
 fn undoing_can_be_interrupted_at_every_point_and_begun_again() {
     let (bench, journal) = every_kind();
-    journal.apply(&bench.workspace, &bench.slots, &|| true).unwrap();
+    journal.apply(&bench.workspace, bench.staged(), &|| true).unwrap();
     drop(bench);
-    for applied in [3, 8, 11, usize::MAX] {
+    for applied in [3, 8, 11, 19, usize::MAX] {
         for stop in 0.. {
             let (bench, journal) = every_kind();
             let before = bench.state();
-            let _ = journal.apply(&bench.workspace, &bench.slots, &times(applied));
-            let is_done = journal.undo_while(&bench.workspace, &bench.slots, &times(stop)).is_ok();
-            journal.undo(&bench.workspace, &bench.slots).unwrap();
+            let _ = journal.apply(&bench.workspace, bench.staged(), &times(applied));
+            let is_done = journal.undo_while(&bench.workspace, bench.staged(), &times(stop)).is_ok();
+            journal.undo(&bench.workspace, bench.staged()).unwrap();
             tree::remove(&bench.ground.at("slots")).unwrap();
             assert_eq!(bench.state(), before, "{applied} changes, undoing stopped after {stop}");
             if is_done {
@@ -181,14 +217,14 @@ fn undoing_can_be_interrupted_at_every_point_and_begun_again() {
 
 #[test]
 fn a_file_that_a_program_changes_after_the_check_stops_the_journal() {
-    for name in ["removed", "replaced", "from", "over"] {
+    for name in ["removed", "replaced", "from", "over", "longer", "shorter"] {
         let (bench, journal) = every_kind();
         fs::remove_file(bench.ground.at("workspace").join(name)).unwrap();
         fs::write(bench.ground.at("workspace").join(name), "by a program").unwrap();
         let before = bench.state();
-        let error = journal.apply(&bench.workspace, &bench.slots, &|| true).unwrap_err();
+        let error = journal.apply(&bench.workspace, bench.staged(), &|| true).unwrap_err();
         assert!(matches!(error, WorkspaceError::Changed { .. }), "{name}: {error}");
-        journal.undo(&bench.workspace, &bench.slots).unwrap();
+        journal.undo(&bench.workspace, bench.staged()).unwrap();
         tree::remove(&bench.ground.at("slots")).unwrap();
         assert_eq!(bench.state(), before, "{name}");
     }
@@ -204,24 +240,63 @@ fn a_new_file_does_not_replace_one_that_a_program_created_meanwhile() {
     ]);
     fs::write(bench.ground.at("workspace/b"), "by a program").unwrap();
     let before = bench.state();
-    let error = journal.apply(&bench.workspace, &bench.slots, &|| true).unwrap_err();
+    let error = journal.apply(&bench.workspace, bench.staged(), &|| true).unwrap_err();
     assert!(matches!(error, WorkspaceError::Changed { .. }), "{error}");
-    journal.undo(&bench.workspace, &bench.slots).unwrap();
+    journal.undo(&bench.workspace, bench.staged()).unwrap();
     assert_eq!(bench.state(), before);
 }
 
 #[test]
+fn undoing_leaves_what_programs_put_in_the_place_of_rewritten_and_created_files() {
+    let (bench, journal) = every_kind();
+    journal.apply(&bench.workspace, bench.staged(), &|| true).unwrap();
+    let at = |name: &str| bench.ground.at("workspace").join(name);
+    fs::write(at("new/bulk"), "changed by a program").unwrap();
+    fs::rename(at("kept"), at("longer")).unwrap();
+    fs::remove_file(at("shorter")).unwrap();
+    journal.undo(&bench.workspace, bench.staged()).unwrap();
+    let state = bench.state();
+    assert_eq!(state["new/bulk"].0, "changed by a program");
+    assert_eq!((state["longer"].0.as_str(), state.contains_key("shorter")), ("kept", false));
+    assert!(!state.contains_key("empty"), "what was not touched is removed: {state:?}");
+}
+
+#[test]
+fn a_restart_of_the_host_that_lost_the_marks_is_undone_too() {
+    for stop in [16, 19, 21, usize::MAX] {
+        let (bench, journal) = every_kind();
+        let before = bench.state();
+        let _ = journal.apply(&bench.workspace, bench.staged(), &times(stop));
+        fs::write(bench.ground.at("slots/progress"), "").unwrap();
+        let journal = journal.after_a_restart_of_the_host();
+        journal.undo(&bench.workspace, bench.staged()).unwrap();
+        tree::remove(&bench.ground.at("slots")).unwrap();
+        assert_eq!(bench.state(), before, "stopped before change {stop}");
+    }
+}
+
+#[test]
 fn a_journal_follows_no_link() {
-    let bench = Bench::new(&[("a", "a")]);
+    let mut bench = Bench::new(&[("a", "a")]);
     symlink(bench.ground.at("outside"), bench.ground.at("workspace/link")).unwrap();
     let inode = bench.stage(0, "new");
     for target in ["link/new", "link/canary"] {
         let journal = Journal::new(vec![Step::Put { slot: 0, path: path(target), inode }]);
-        assert!(journal.apply(&bench.workspace, &bench.slots, &|| true).is_err(), "{target}");
-        journal.undo(&bench.workspace, &bench.slots).unwrap();
+        assert!(journal.apply(&bench.workspace, bench.staged(), &|| true).is_err(), "{target}");
+        journal.undo(&bench.workspace, bench.staged()).unwrap();
     }
+    let content = bench.content("new");
+    let journal = Journal::new(vec![Step::Create { path: path("link/new"), content, mode: 0o644 }]);
+    assert!(journal.apply(&bench.workspace, bench.staged(), &|| true).is_err());
+    symlink(bench.ground.at("outside/canary"), bench.ground.at("workspace/canary")).unwrap();
+    let was = bench.identity("a");
+    let old = content;
+    let journal = Journal::new(vec![Step::Rewrite { path: path("canary"), content, old, was }]);
+    assert!(journal.apply(&bench.workspace, bench.staged(), &|| true).is_err());
+    let journal = journal.after_a_restart_of_the_host();
+    journal.undo(&bench.workspace, bench.staged()).unwrap();
     let journal = Journal::new(vec![Step::MakeFolder { path: path("link/folder") }]);
-    assert!(journal.apply(&bench.workspace, &bench.slots, &|| true).is_err());
+    assert!(journal.apply(&bench.workspace, bench.staged(), &|| true).is_err());
     assert!(bench.ground.outside_is_untouched());
 }
 
@@ -237,7 +312,7 @@ fn slots_are_in_the_workspace_if_it_is_on_another_mount() {
     write_to(slots.create_slot(0).unwrap(), b"new").unwrap();
     let inode = slots.finish_slot(0, 0o644).unwrap();
     let journal = Journal::new(vec![Step::Put { slot: 0, path: path("b"), inode }]);
-    journal.apply(&bench.workspace, &slots, &|| true).unwrap();
+    journal.apply(&bench.workspace, Staged { slots: &slots, bytes: None }, &|| true).unwrap();
     bench.workspace.remove_hidden_slots(&name).unwrap();
     bench.workspace.remove_hidden_slots(&name).unwrap(); // a missing one is not an error
     assert_eq!(bench.state().into_keys().collect::<Vec<_>>(), ["b"]);

@@ -1,11 +1,11 @@
-//! Receives a change: its new bytes go to slots, where no program sees them.
+//! Receives a change: its new bytes go to slots or, if they are many, to one file, where no program sees them.
 
 use std::os::fd::OwnedFd;
 
 use bytes::Bytes;
 use headwater_contract::v1::file_change::Action;
 use headwater_contract::{Fault, FaultKind, v1};
-use headwater_workspace::{Expect, Room, WorkspaceError, WorkspacePath};
+use headwater_workspace::{Expect, Room, Span, WorkspaceError, WorkspacePath};
 
 use super::Stage;
 use crate::files::expectation::expectation;
@@ -16,27 +16,48 @@ const MAX_CHANGES: usize = 10_000;
 /// The most bytes of all paths of one call, which are kept in memory.
 const MAX_PATHS_BYTES: usize = 8 << 20;
 
+/// The most new contents that get a slot. A slot replaces a file atomically, and needs no copy of the old bytes; but
+/// creating and removing a file costs about ten times as much as writing into one that exists.
+const MAX_SLOT_CONTENTS: u32 = 32;
+
 /// One change, with its new content staged.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(super) path: WorkspacePath,
     pub(super) expect: Expect,
     pub(super) kind: ChangeKind,
-    /// The slot of its new content, or of the file that it takes away.
-    pub(super) slot: u32,
     pub(super) mode: Option<u32>,
 }
 
 #[derive(Debug)]
 pub(super) enum ChangeKind {
-    Write,
-    Remove,
+    Write(NewContent),
+    /// The slot of the file that is taken away.
+    Remove(u32),
     Move {
         to: WorkspacePath,
         expect: Expect,
-        /// The slot of a new content.
-        content: Option<u32>,
+        /// The slot of the file that is taken away.
+        slot: u32,
+        content: Option<NewContent>,
     },
+}
+
+/// A new content: in its slot, or among the bytes of the stage.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewContent {
+    pub(super) slot: u32,
+    pub(super) span: Option<Span>,
+}
+
+impl ChangeKind {
+    const fn content(&mut self) -> Option<&mut NewContent> {
+        match self {
+            Self::Write(content) => Some(content),
+            Self::Move { content, .. } => content.as_mut(),
+            Self::Remove(_) => None,
+        }
+    }
 }
 
 /// The changes of a call so far.
@@ -52,6 +73,8 @@ pub(crate) struct Draft {
     freed: u64,
     paths_bytes: usize,
     next_slot: u32,
+    /// The number of new contents.
+    contents: u32,
 }
 
 impl Draft {
@@ -65,6 +88,7 @@ impl Draft {
             freed: 0,
             paths_bytes: 0,
             next_slot: 0,
+            contents: 0,
         })
     }
 
@@ -93,26 +117,20 @@ impl Draft {
         }
         self.freed += open.workspace.stat(&path).map_or(0, |there| there.allocated_bytes);
         let missing = || Fault::new(FaultKind::Invalid, format!("`{path}`: the change has no action"));
-        let slot = self.slot();
-        let kind = match change.action.ok_or_else(missing)? {
-            Action::Write(bytes) => {
-                self.stage(open, slot, &bytes)?;
-                ChangeKind::Write
-            }
-            Action::Remove(_) => ChangeKind::Remove,
+        let (kind, bytes) = match change.action.ok_or_else(missing)? {
+            Action::Write(bytes) => (ChangeKind::Write(self.new_content()?), Some(bytes)),
+            Action::Remove(_) => (ChangeKind::Remove(self.slot()), None),
             Action::Move(moved) => {
                 let to = self.path(open, &moved.to)?;
                 self.freed += open.workspace.stat(&to).map_or(0, |there| there.allocated_bytes);
-                let content = moved.write.is_some().then(|| self.slot());
-                if let (Some(content), Some(bytes)) = (content, &moved.write) {
-                    self.stage(open, content, bytes)?;
-                }
-                ChangeKind::Move { to, expect: expectation(moved.expect), content }
+                let content = moved.write.is_some().then(|| self.new_content()).transpose()?;
+                let expect = expectation(moved.expect);
+                (ChangeKind::Move { to, expect, slot: self.slot(), content }, moved.write)
             }
         };
         let expect = expectation(change.expect);
-        self.changes.push(Change { path, expect, kind, slot, mode: change.mode });
-        Ok(())
+        self.changes.push(Change { path, expect, kind, mode: change.mode });
+        bytes.map_or(Ok(()), |bytes| self.write(open, &bytes))
     }
 
     fn path(&mut self, open: &OpenWorkspace, path: &[u8]) -> Result<WorkspacePath, Fault> {
@@ -130,20 +148,33 @@ impl Draft {
         self.next_slot - 1
     }
 
-    fn stage(&mut self, open: &OpenWorkspace, slot: u32, bytes: &[u8]) -> Result<(), Fault> {
+    /// Begins a new content.
+    fn new_content(&mut self) -> Result<NewContent, Fault> {
+        let slot = self.slot();
+        self.contents += 1;
+        if self.contents > MAX_SLOT_CONTENTS {
+            let bytes = self.stage.bytes_mut().map_err(|error| disk_fault(&error))?;
+            return Ok(NewContent { slot, span: Some(bytes.begin()) });
+        }
         let created = self.stage.slots.create_slot(slot).map_err(|error| disk_fault(&error.into()))?;
         self.current = Some(created);
-        self.write(open, bytes)
+        Ok(NewContent { slot, span: None })
     }
 
+    /// Adds bytes to the last content.
     fn write(&mut self, open: &OpenWorkspace, bytes: &[u8]) -> Result<(), Fault> {
-        let Some(file) = &self.current else {
+        let Some(content) = self.changes.last_mut().and_then(|change| change.kind.content()) else {
             return Err(Fault::new(FaultKind::Invalid, "the bytes belong to no change with a content"));
         };
         self.written += bytes.len() as u64;
         if self.written > self.room.bytes.saturating_add(self.freed) {
             return Err(open.full(self.room));
         }
-        headwater_workspace::write_to(file, bytes).map_err(|error| disk_fault(&error))
+        let written = match (&mut content.span, &self.current) {
+            (Some(span), _) => self.stage.bytes_mut().and_then(|all| all.add(span, bytes)),
+            (None, Some(slot)) => headwater_workspace::write_to(slot, bytes),
+            (None, None) => Ok(()),
+        };
+        written.map_err(|error| disk_fault(&error))
     }
 }

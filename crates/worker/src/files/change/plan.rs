@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_workspace::{
-    Entry, Expect, FileIdentity, Journal, Kind, Step, Workspace, WorkspaceError, WorkspacePath,
+    Entry, Expect, FileIdentity, Journal, Kind, Span, Step, Workspace, WorkspaceError, WorkspacePath,
 };
 
-use super::draft::{Change, ChangeKind};
+use super::Stage;
+use super::draft::{Change, ChangeKind, NewContent};
 use crate::files::open_workspace::{OpenWorkspace, disk_fault};
 
 /// The mode of a new file.
@@ -23,8 +24,8 @@ pub(super) struct Planned {
 }
 
 /// Plans a change of this workspace, and gives its new files to the session. The caller holds the lock.
-pub(super) fn plan(open: &OpenWorkspace, changes: &[Change], slots: &Workspace) -> Result<Planned, Fault> {
-    let planned = Planner::new(&open.workspace, slots, changes)?.plan(changes)?;
+pub(super) fn plan(open: &OpenWorkspace, changes: &[Change], stage: &mut Stage) -> Result<Planned, Fault> {
+    let planned = Planner::new(&open.workspace, stage, changes)?.plan(changes)?;
     let room = open.room()?;
     if planned.grown > room.inodes {
         return Err(open.full(room));
@@ -35,7 +36,9 @@ pub(super) fn plan(open: &OpenWorkspace, changes: &[Change], slots: &Workspace) 
 /// The same without limits.
 pub(super) struct Planner<'a> {
     workspace: &'a Workspace,
-    slots: &'a Workspace,
+    stage: &'a mut Stage,
+    /// Whether files can be created without a name.
+    has_unnamed_files: Option<bool>,
     /// Paths that the change removes or moves away.
     taken: HashSet<&'a WorkspacePath>,
     /// Folders that exist, or that a step creates.
@@ -47,14 +50,14 @@ pub(super) struct Planner<'a> {
 impl<'a> Planner<'a> {
     pub(super) fn new(
         workspace: &'a Workspace,
-        slots: &'a Workspace,
+        stage: &'a mut Stage,
         changes: &'a [Change],
     ) -> Result<Self, Fault> {
         let (mut named, mut taken) = (HashSet::new(), HashSet::new());
         for change in changes {
             let to = match &change.kind {
                 ChangeKind::Move { to, .. } => Some(to),
-                ChangeKind::Write | ChangeKind::Remove => None,
+                ChangeKind::Write(_) | ChangeKind::Remove(_) => None,
             };
             if let Some(path) =
                 [Some(&change.path), to].into_iter().flatten().find(|path| !named.insert(*path))
@@ -62,11 +65,12 @@ impl<'a> Planner<'a> {
                 let message = format!("two changes name `{path}`");
                 return Err(Fault::new(FaultKind::Invalid, message).hint("name each path once"));
             }
-            if !matches!(change.kind, ChangeKind::Write) {
+            if !matches!(change.kind, ChangeKind::Write(_)) {
                 taken.insert(&change.path);
             }
         }
-        Ok(Self { workspace, slots, taken, folders: HashSet::new(), steps: Vec::new(), inodes: 0 })
+        let (folders, steps) = (HashSet::new(), Vec::new());
+        Ok(Self { workspace, stage, has_unnamed_files: None, taken, folders, steps, inodes: 0 })
     }
 
     pub(super) fn plan(mut self, changes: &[Change]) -> Result<Planned, Fault> {
@@ -77,41 +81,36 @@ impl<'a> Planner<'a> {
 
     /// Plans one change; returns whether it creates a file.
     fn change(&mut self, change: &Change) -> Result<bool, Fault> {
-        let Change { path, expect, slot, .. } = change;
+        let Change { path, expect, .. } = change;
         self.workspace.may_change_entry(path)?;
         if let ChangeKind::Move { to, .. } = &change.kind {
             self.workspace.may_change_entry(to)?;
         }
         match &change.kind {
-            ChangeKind::Write => {
+            ChangeKind::Write(content) => {
                 let existing = self.existing(path)?;
                 let mode = change.mode.or_else(|| existing.as_ref().map(|there| there.mode));
-                self.write(
-                    *slot,
-                    Content::Staged(mode.unwrap_or(NEW_MODE)),
-                    path,
-                    expect,
-                    existing.as_ref(),
-                )?;
+                let content = Content::Staged(*content, mode.unwrap_or(NEW_MODE));
+                self.write(content, path, expect, existing.as_ref())?;
                 Ok(existing.is_none())
             }
-            ChangeKind::Remove => {
+            ChangeKind::Remove(slot) => {
                 let there = self.required(path, expect)?;
                 self.steps.push(take(path, *slot, &there));
                 self.inodes -= 1;
                 Ok(false)
             }
-            ChangeKind::Move { to, expect: expect_to, content } => {
+            ChangeKind::Move { to, expect: expect_to, slot, content } => {
                 let there = self.required(path, expect)?;
                 let existing = self.existing(to)?;
                 if let Some(content) = content {
                     // The file is at its new path before it leaves the old one.
-                    let mode = change.mode.unwrap_or(there.mode);
-                    self.write(*content, Content::Staged(mode), to, expect_to, existing.as_ref())?;
+                    let content = Content::Staged(*content, change.mode.unwrap_or(there.mode));
+                    self.write(content, to, expect_to, existing.as_ref())?;
                     self.steps.push(take(path, *slot, &there));
                 } else {
                     self.steps.push(take(path, *slot, &there));
-                    self.write(*slot, Content::Taken(there.inode), to, expect_to, existing.as_ref())?;
+                    self.write(Content::Taken(*slot, there.inode), to, expect_to, existing.as_ref())?;
                 }
                 self.inodes -= 1;
                 Ok(existing.is_none())
@@ -119,10 +118,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans to put a slot at a path.
+    /// Plans to put a content at a path.
     fn write(
         &mut self,
-        slot: u32,
         content: Content,
         path: &WorkspacePath,
         expect: &Expect,
@@ -133,20 +131,67 @@ impl<'a> Planner<'a> {
         }
         expect.check(path, existing)?;
         self.make_parents(path)?;
-        let inode = match content {
-            Content::Taken(inode) => inode,
-            Content::Staged(mode) => {
-                self.slots.finish_slot(slot, mode).map_err(|error| disk_fault(&error.into()))?
+        let step = match content {
+            Content::Taken(slot, inode) => place(slot, inode, path, existing),
+            Content::Staged(NewContent { slot, span }, mode) => {
+                let direct = span.map(|span| self.direct(span, path, mode, existing)).transpose()?.flatten();
+                direct.map_or_else(|| self.from_slot(slot, span, mode, path, existing), Ok)?
             }
         };
-        let path = path.clone();
-        self.steps.push(if let Some(existing) = existing {
-            Step::Replace { slot, path, inode, was: FileIdentity::from(existing) }
-        } else {
-            self.inodes += 1;
-            Step::Put { slot, path, inode }
-        });
+        self.steps.push(step);
+        self.inodes += i64::from(existing.is_none());
         Ok(())
+    }
+
+    /// Plans to write bytes without a slot, if that is possible: into the existing file, or into a new one.
+    fn direct(
+        &mut self,
+        content: Span,
+        path: &WorkspacePath,
+        mode: u32,
+        existing: Option<&Entry>,
+    ) -> Result<Option<Step>, Fault> {
+        let Some(existing) = existing else {
+            let workspace = self.workspace;
+            let is_possible =
+                *self.has_unnamed_files.get_or_insert_with(|| workspace.supports_unnamed_files());
+            return Ok(is_possible.then(|| Step::Create { path: path.clone(), content, mode }));
+        };
+        if existing.mode != mode || mode > 0o777 {
+            return Ok(None);
+        }
+        // A file that is not writable, or that runs.
+        let Ok((file, there)) = self.workspace.open_to_rewrite(path) else { return Ok(None) };
+        let was = FileIdentity::from(existing);
+        if FileIdentity::from(&there) != was {
+            return Err(WorkspaceError::Changed { path: path.to_string() }.into());
+        }
+        let kept = self.stage.bytes_mut().and_then(|bytes| bytes.keep(&file, there.size));
+        let old = kept.map_err(|error| match error.kind() {
+            // A program has shortened it meanwhile.
+            std::io::ErrorKind::UnexpectedEof => WorkspaceError::Changed { path: path.to_string() }.into(),
+            _ => disk_fault(&error),
+        })?;
+        Ok(Some(Step::Rewrite { path: path.clone(), content, old, was }))
+    }
+
+    /// Plans to move a slot to a path.
+    fn from_slot(
+        &self,
+        slot: u32,
+        span: Option<Span>,
+        mode: u32,
+        path: &WorkspacePath,
+        existing: Option<&Entry>,
+    ) -> Result<Step, Fault> {
+        let filled = || {
+            if let (Some(span), Some(bytes)) = (span, &self.stage.bytes) {
+                bytes.write_new(span, self.stage.slots.create_slot(slot)?)?;
+            }
+            Ok(self.stage.slots.finish_slot(slot, mode)?)
+        };
+        let inode = filled().map_err(|error: std::io::Error| disk_fault(&error))?;
+        Ok(place(slot, inode, path, existing))
     }
 
     /// The file that is moved or removed.
@@ -201,15 +246,23 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The file in a slot.
+/// What is put at a path.
 #[derive(Clone, Copy)]
 enum Content {
-    /// Staged; it gets this mode.
-    Staged(u32),
-    /// A file of the workspace, which keeps its mode; its inode.
-    Taken(u64),
+    /// A new content, with this mode.
+    Staged(NewContent, u32),
+    /// A file of the workspace that is taken to this slot, and keeps its mode; its inode.
+    Taken(u32, u64),
 }
 
 fn take(path: &WorkspacePath, slot: u32, there: &Entry) -> Step {
     Step::Take { path: path.clone(), slot, was: FileIdentity::from(there) }
+}
+
+fn place(slot: u32, inode: u64, path: &WorkspacePath, existing: Option<&Entry>) -> Step {
+    let path = path.clone();
+    match existing {
+        Some(existing) => Step::Replace { slot, path, inode, was: FileIdentity::from(existing) },
+        None => Step::Put { slot, path, inode },
+    }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use headwater_workspace::{Expect, WorkspacePath, staging_root, write_to};
 use tempfile::TempDir;
 
-use super::draft::{Change, ChangeKind};
+use super::draft::{Change, ChangeKind, NewContent};
 use super::plan::Planner;
 use super::*;
 use crate::files::snapshots;
@@ -44,7 +44,7 @@ impl Session {
             return Stage::inside(&self.workspace(), dir).unwrap();
         }
         let slots = self.workspace().staged_tree(&dir, SLOTS_NAME).unwrap();
-        Stage { dir: Some(dir), slots, hidden: None }
+        Stage { dir: Some(dir), slots, bytes: None, hidden: None }
     }
 
     fn etag(&self, name: &str) -> Expect {
@@ -70,31 +70,64 @@ impl Session {
     }
 }
 
-fn change(name: &str, expect: Expect, kind: ChangeKind, slot: u32) -> Change {
-    Change { path: path(name), expect, kind, slot, mode: None }
+fn change(name: &str, expect: Expect, kind: ChangeKind) -> Change {
+    Change { path: path(name), expect, kind, mode: None }
+}
+
+/// A content in a slot.
+const fn slot(slot: u32) -> NewContent {
+    NewContent { slot, span: None }
+}
+
+/// Where the new contents of a test are staged.
+#[derive(Debug, Clone, Copy)]
+enum Contents {
+    InSlots,
+    InOneFile,
+}
+
+/// Where the slots are (in the workspace or beside it), and where the contents are.
+const EVERY_STAGE: [(bool, Contents); 4] = [
+    (false, Contents::InSlots),
+    (true, Contents::InSlots),
+    (false, Contents::InOneFile),
+    (true, Contents::InOneFile),
+];
+
+fn content(stage: &mut Stage, contents: Contents, number: u32, text: &str) -> NewContent {
+    match contents {
+        Contents::InSlots => {
+            write_to(stage.slots.create_slot(number).unwrap(), text.as_bytes()).unwrap();
+            slot(number)
+        }
+        Contents::InOneFile => {
+            let bytes = stage.bytes_mut().unwrap();
+            let mut span = bytes.begin();
+            bytes.add(&mut span, text.as_bytes()).unwrap();
+            NewContent { slot: number, span: Some(span) }
+        }
+    }
 }
 
 /// A change of every kind.
-fn every_kind(session: &Session, stage: &Stage) -> Vec<Change> {
-    for (slot, text) in [(0, "new a"), (1, "created"), (4, "moved and changed"), (5, "below a removed file")]
-    {
-        write_to(stage.slots.create_slot(slot).unwrap(), text.as_bytes()).unwrap();
-    }
-    let moved = |to: &str, content| ChangeKind::Move { to: path(to), expect: Expect::Nothing, content };
+fn every_kind(session: &Session, stage: &mut Stage, contents: Contents) -> Vec<Change> {
+    let mut content = |number, text| content(stage, contents, number, text);
+    let moved =
+        |to: &str, slot, content| ChangeKind::Move { to: path(to), expect: Expect::Nothing, slot, content };
     vec![
-        change("b", session.etag("b"), ChangeKind::Remove, 2),
-        change("a", session.etag("a"), ChangeKind::Write, 0),
-        change("x/y/z", Expect::Nothing, ChangeKind::Write, 1),
-        change("c", session.etag("c"), moved("x/c2", Some(4)), 3),
-        change("d", session.etag("d"), moved("e/f/d", None), 6),
-        change("b/now", Expect::Nothing, ChangeKind::Write, 5),
+        change("b", session.etag("b"), ChangeKind::Remove(2)),
+        change("a", session.etag("a"), ChangeKind::Write(content(0, "new a"))),
+        change("x/y/z", Expect::Nothing, ChangeKind::Write(content(1, "created"))),
+        change("c", session.etag("c"), moved("x/c2", 3, Some(content(4, "moved and changed")))),
+        change("d", session.etag("d"), moved("e/f/d", 6, None)),
+        change("b/now", Expect::Nothing, ChangeKind::Write(content(5, "below a removed file"))),
     ]
 }
 
 const FILES: [(&str, &str); 5] = [("a", "a"), ("b", "b"), ("c", "c"), ("d", "d"), ("kept/k", "k")];
 
-fn planned(session: &Session, stage: &Stage, changes: &[Change]) -> Result<Planned, Fault> {
-    Planner::new(&session.workspace(), &stage.slots, changes)?.plan(changes)
+fn planned(session: &Session, stage: &mut Stage, changes: &[Change]) -> Result<Planned, Fault> {
+    Planner::new(&session.workspace(), stage, changes)?.plan(changes)
 }
 
 fn session() -> Session {
@@ -106,11 +139,11 @@ fn session() -> Session {
 
 #[test]
 fn a_change_of_every_kind_is_made_and_keeps_the_modes() {
-    for inside in [false, true] {
+    for (inside, contents) in EVERY_STAGE {
         let session = session();
-        let stage = session.stage(inside);
-        let changes = every_kind(&session, &stage);
-        let Planned { journal, created, grown } = planned(&session, &stage, &changes).unwrap();
+        let mut stage = session.stage(inside);
+        let changes = every_kind(&session, &mut stage, contents);
+        let Planned { journal, created, grown } = planned(&session, &mut stage, &changes).unwrap();
         assert_eq!(created, [false, false, true, true, true, true]);
         assert_eq!(grown, 6, "five folders and two files are new, one file is removed");
         let response = v1::ChangeFilesResponse { created };
@@ -131,22 +164,22 @@ fn a_change_of_every_kind_is_made_and_keeps_the_modes() {
 
 #[test]
 fn a_worker_that_is_killed_at_any_point_leaves_the_old_state_to_the_next_one() {
-    for inside in [false, true] {
+    for (inside, contents) in EVERY_STAGE {
         let mut interrupted = 0;
         for stop in 0_usize.. {
             let session = session();
             let before = session.state();
-            let stage = session.stage(inside);
-            let changes = every_kind(&session, &stage);
-            let Planned { journal, created, .. } = planned(&session, &stage, &changes).unwrap();
-            begin(stage.path(), &journal, &v1::ChangeFilesResponse { created }, None).unwrap();
+            let mut stage = session.stage(inside);
+            let changes = every_kind(&session, &mut stage, contents);
+            let Planned { journal, created, .. } = planned(&session, &mut stage, &changes).unwrap();
+            begin(&stage, &journal, &v1::ChangeFilesResponse { created }, None).unwrap();
             let left = Cell::new(stop);
             let goes_on = || {
                 let goes_on = left.get() > 0;
                 left.set(left.get().saturating_sub(1));
                 goes_on
             };
-            let is_done = journal.apply(&session.workspace(), &stage.slots, &goes_on).is_ok();
+            let is_done = journal.apply(&session.workspace(), stage.staged(), &goes_on).is_ok();
             stage.keep(); // killed: nothing is cleaned up
             snapshots::recover_in(session.0.path(), None, &|| Ok(session.workspace()));
             assert_eq!(session.state(), before, "killed before change {stop}");
@@ -162,21 +195,21 @@ fn a_worker_that_is_killed_at_any_point_leaves_the_old_state_to_the_next_one() {
 
 #[test]
 fn a_worker_that_is_killed_before_the_journal_or_after_the_end_leaves_one_of_the_two_states() {
-    for inside in [false, true] {
+    for (inside, contents) in EVERY_STAGE {
         let session = session();
         let before = session.state();
-        let stage = session.stage(inside);
-        every_kind(&session, &stage);
+        let mut stage = session.stage(inside);
+        every_kind(&session, &mut stage, contents);
         fs::write(stage.path().join(JOURNAL_NAME), "incomplete").unwrap();
         stage.keep();
         snapshots::recover_in(session.0.path(), None, &|| Ok(session.workspace()));
         assert_eq!(session.state(), before, "the mark was missing");
 
-        let stage = session.stage(inside);
-        let changes = every_kind(&session, &stage);
-        let Planned { journal, created, .. } = planned(&session, &stage, &changes).unwrap();
-        begin(stage.path(), &journal, &v1::ChangeFilesResponse { created }, None).unwrap();
-        journal.apply(&session.workspace(), &stage.slots, &|| true).unwrap();
+        let mut stage = session.stage(inside);
+        let changes = every_kind(&session, &mut stage, contents);
+        let Planned { journal, created, .. } = planned(&session, &mut stage, &changes).unwrap();
+        begin(&stage, &journal, &v1::ChangeFilesResponse { created }, None).unwrap();
+        journal.apply(&session.workspace(), stage.staged(), &|| true).unwrap();
         complete(stage.path(), None).unwrap();
         stage.keep();
         snapshots::recover_in(session.0.path(), None, &|| Ok(session.workspace()));
@@ -188,10 +221,16 @@ fn a_worker_that_is_killed_before_the_journal_or_after_the_end_leaves_one_of_the
 
 #[test]
 fn a_change_that_fails_in_the_middle_is_undone_at_once() {
+    for contents in [Contents::InSlots, Contents::InOneFile] {
+        fails_in_the_middle(contents);
+    }
+}
+
+fn fails_in_the_middle(contents: Contents) {
     let session = session();
-    let stage = session.stage(false);
-    let changes = every_kind(&session, &stage);
-    let Planned { journal, .. } = planned(&session, &stage, &changes).unwrap();
+    let mut stage = session.stage(false);
+    let changes = every_kind(&session, &mut stage, contents);
+    let Planned { journal, .. } = planned(&session, &mut stage, &changes).unwrap();
     fs::create_dir(session.at("x")).unwrap();
     fs::write(session.at("x/c2"), "by a program").unwrap();
     let before = session.state();
@@ -207,23 +246,23 @@ fn an_expectation_that_is_not_met_plans_nothing() {
     let old = session.etag("a");
     fs::write(session.at("a"), "by a program").unwrap();
     let refused = |changes: Vec<Change>| {
-        let stage = session.stage(false);
+        let mut stage = session.stage(false);
         for slot in 0..2 {
             stage.slots.create_slot(slot).unwrap();
         }
-        planned(&session, &stage, &changes).map(|_| ()).unwrap_err().kind
+        planned(&session, &mut stage, &changes).map(|_| ()).unwrap_err().kind
     };
-    let other = || change("c", session.etag("c"), ChangeKind::Write, 1);
-    let write = |name, expect| change(name, expect, ChangeKind::Write, 0);
+    let other = || change("c", session.etag("c"), ChangeKind::Write(slot(1)));
+    let write = |name, expect| change(name, expect, ChangeKind::Write(slot(0)));
     assert_eq!(refused(vec![other(), write("a", old.clone())]), FaultKind::Mismatch);
-    assert_eq!(refused(vec![other(), change("a", old.clone(), ChangeKind::Remove, 0)]), FaultKind::Mismatch);
-    let moved = |expect| ChangeKind::Move { to: path("b"), expect, content: None };
-    assert_eq!(refused(vec![change("a", old, moved(Expect::Anything), 0)]), FaultKind::Mismatch);
-    assert_eq!(refused(vec![change("c", Expect::Anything, moved(Expect::Nothing), 0)]), FaultKind::Conflict);
+    assert_eq!(refused(vec![other(), change("a", old.clone(), ChangeKind::Remove(0))]), FaultKind::Mismatch);
+    let moved = |expect| ChangeKind::Move { to: path("b"), expect, slot: 0, content: None };
+    assert_eq!(refused(vec![change("a", old, moved(Expect::Anything))]), FaultKind::Mismatch);
+    assert_eq!(refused(vec![change("c", Expect::Anything, moved(Expect::Nothing))]), FaultKind::Conflict);
     assert_eq!(refused(vec![write("a", Expect::Nothing)]), FaultKind::Conflict);
     assert_eq!(refused(vec![write("nothing", Expect::Something)]), FaultKind::Mismatch);
     assert_eq!(
-        refused(vec![change("nothing", Expect::Anything, ChangeKind::Remove, 0)]),
+        refused(vec![change("nothing", Expect::Anything, ChangeKind::Remove(0))]),
         FaultKind::NotFound
     );
     assert_eq!(refused(vec![write("kept", Expect::Anything)]), FaultKind::Conflict, "a folder");
@@ -235,6 +274,39 @@ fn an_expectation_that_is_not_met_plans_nothing() {
     }
     fs::hard_link(session.at("c"), session.at("c2")).unwrap();
     assert_eq!(refused(vec![write("c", Expect::Anything)]), FaultKind::Conflict, "two hard links");
+}
+
+#[test]
+fn many_contents_are_written_into_files_that_stay_the_same_and_need_no_slot() {
+    let session = session();
+    let mut stage = session.stage(false);
+    let inode = |name: &str| session.workspace().stat(&path(name)).unwrap().inode;
+    let (before, other_mode) = (inode("a"), 0o600);
+    let mut changes = vec![
+        change(
+            "a",
+            session.etag("a"),
+            ChangeKind::Write(content(&mut stage, Contents::InOneFile, 0, "new a")),
+        ),
+        change(
+            "c",
+            session.etag("c"),
+            ChangeKind::Write(content(&mut stage, Contents::InOneFile, 1, "new c")),
+        ),
+        change("new", Expect::Nothing, ChangeKind::Write(content(&mut stage, Contents::InOneFile, 2, "new"))),
+    ];
+    changes[1].mode = Some(0o640);
+    let Planned { journal, .. } = planned(&session, &mut stage, &changes).unwrap();
+    let slots = fs::read_dir(stage.path().join(SLOTS_NAME)).unwrap().count();
+    assert_eq!(slots, 1, "only the file with another mode than {other_mode:o} is replaced");
+    let response = v1::ChangeFilesResponse::default();
+    carry_out(&session.workspace(), stage, &journal, &response, None, &|| true).unwrap();
+    assert_eq!(inode("a"), before);
+    let state = session.state();
+    let file = |name: &str| state[&session.at(name)].clone();
+    assert_eq!(file("a"), ("new a".to_owned(), 0o100_755));
+    assert_eq!(file("c"), ("new c".to_owned(), 0o100_640));
+    assert_eq!(file("new"), ("new".to_owned(), 0o100_644));
 }
 
 #[test]
