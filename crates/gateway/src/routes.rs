@@ -33,4 +33,5 @@ pub(crate) mod tool_progress;
 pub(crate) mod tools;
 pub(crate) mod usage;
 pub(crate) mod users;
+pub(crate) mod web_app;
 pub(crate) mod workspace;

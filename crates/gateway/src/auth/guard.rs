@@ -30,7 +30,7 @@ use crate::auth::revocation::{request_while_valid, response_while_valid};
 use crate::error::ApiError;
 use crate::http::access_log::Access;
 use crate::http::rate_limit::new_request_id;
-use crate::routes::{home, oauth, router};
+use crate::routes::{home, oauth, router, web_app};
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 
@@ -116,7 +116,7 @@ async fn admit(
     if let Some(response) = cors::preflight(allowed, request.method(), request.headers()) {
         return Ok(Admitted::Preflight(response));
     }
-    if router::is_public(request.uri().path()) {
+    if router::is_public(request.uri().path()) || web_app::is_public(&request) {
         return Ok(Admitted::Request(request));
     }
     gateway.rates.count_address(address)?;

@@ -1,5 +1,5 @@
-//! The page at `/`: for people who are signed out, a form to sign in; for others, who they are and where to go. Programs
-//! get JSON, or are redirected to the documentation.
+//! The page at `/`: the web app, or, in a binary without it, a form to sign in and a page that says who is signed in.
+//! Programs get JSON, or are redirected to the documentation.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,6 +13,7 @@ use headwater_protocol::ExecutionId;
 use sha2::{Digest, Sha256};
 use utoipa_axum::router::OpenApiRouter;
 
+use super::web_app::{self, takes_html};
 use crate::auth::{Identity, unauthenticated};
 use crate::error::ApiError;
 use crate::state::Gateway;
@@ -40,20 +41,13 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
         .route("/", axum::routing::get(home))
-        .route("/executions/{id}", axum::routing::get(async || page_for_everybody()))
+        .route("/executions/{id}", axum::routing::get(live))
 }
 
 /// Whether a browser asks for the page, which is shown to people who are not signed in, too.
 pub(crate) fn is_page<B>(request: &axum::http::Request<B>) -> bool {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     reads && request.uri().path() == "/" && takes_html(request.headers())
-}
-
-fn takes_html(headers: &HeaderMap) -> bool {
-    let kinds = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    kinds
-        .flat_map(|value| value.split(','))
-        .any(|kind| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/html"))
 }
 
 /// The hash of the page's element of this name, as a source of the policy.
@@ -83,10 +77,18 @@ pub(crate) fn page_for_everybody() -> Response {
     (headers, Html(PAGE)).into_response()
 }
 
+/// The page that shows an execution.
+async fn live(headers: HeaderMap) -> Response {
+    web_app::page(&headers).unwrap_or_else(page_for_everybody)
+}
+
 async fn home(who: Option<Extension<Identity>>, request: Request) -> Result<Response, ApiError> {
     if !is_page(&request) {
         let redirect = || ([(header::VARY, "Accept")], Redirect::to("/docs")).into_response();
         return who.map(|_| redirect()).ok_or_else(unauthenticated);
+    }
+    if let Some(page) = web_app::page(request.headers()) {
+        return Ok(page);
     }
     let page = if who.is_some() { PAGE_SIGNED_IN.as_str() } else { PAGE };
     let headers = [

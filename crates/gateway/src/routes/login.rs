@@ -35,9 +35,18 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 struct LoginQuery {
     /// An API token, or the token of a share link.
     token: Option<String>,
+    /// The page to open then, as a path of this server; the home page by default.
+    next: Option<String>,
 }
 
-/// Sets a cookie for the token or share link in the URL, and redirects to the documentation. For people.
+/// Whether it is a path of this server: a browser takes `//` and a backslash for another server.
+fn is_own_path(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.starts_with("//")
+        && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+}
+
+/// Sets a cookie for the token or share link in the URL, and redirects to a page. For people.
 ///
 /// A page sends the token as `Authorization: Bearer` instead, so that no history and no proxy's log contains it.
 /// The cookie is a separate secret: it ends with the token, and the token cannot be read from it.
@@ -50,6 +59,10 @@ async fn login(
     Query(query): Query<LoginQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    let next = query.next.unwrap_or_else(|| "/".to_owned());
+    if !is_own_path(&next) {
+        return Err(ApiError::invalid("`next` must be a path of this server, such as `/sessions`"));
+    }
     let token = query.token.or_else(|| bearer(&headers)).unwrap_or_default();
     // A JWT or a ticket is valid for minutes and must not turn into a cookie that is valid for days.
     let is_plain = !is_ticket(&token)
@@ -69,7 +82,7 @@ async fn login(
     gateway.audit.record(&who, "login", who.token_id.clone(), "cookie".into());
     let headers = [
         (header::SET_COOKIE, cookie),
-        (header::LOCATION, "/docs".to_owned()),
+        (header::LOCATION, next),
         // The URL contains the token and must not be sent to other sites.
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
         (header::CACHE_CONTROL, "no-store".to_owned()),
@@ -129,4 +142,27 @@ async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<im
     let ticket = gateway.auth.issue_ticket(&who).await?;
     let expires_in_ms = u64::try_from(TICKET_LIFETIME.as_millis()).unwrap_or(u64::MAX);
     Ok((StatusCode::CREATED, Json(TicketBody { ticket, expires_in_ms })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_this_server_are_opened_after_signing_in() {
+        for path in ["/", "/sessions", "/executions/exe_1?view=all#L3"] {
+            assert!(is_own_path(path), "{path}");
+        }
+        for path in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "/a\r\nSet-Cookie: x",
+            "/ü",
+            "a",
+        ] {
+            assert!(!is_own_path(path), "{path}");
+        }
+    }
 }

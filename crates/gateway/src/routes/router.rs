@@ -72,6 +72,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::usage::routes())
         .merge(routes::prune::routes())
         .merge(routes::users::routes())
+        .merge(routes::web_app::routes())
 }
 
 /// The OpenAPI document of all routes.

@@ -1,0 +1,5 @@
+//! Embeds the web app again if it was built again. Without Node there is no `web/dist`, and the crate is empty.
+
+fn main() {
+    println!("cargo::rerun-if-changed=../../web/dist");
+}
