@@ -105,10 +105,14 @@ impl Run<'_> {
         });
         begun.map_err(|error| from_io(path, &error))?;
         self.go_on(path)?;
-        if content.len() < was.size {
-            file.set_len(content.len()).map_err(|error| from_io(path, &error))?;
-        }
-        Ok(())
+        let finished = || {
+            if content.len() < was.size {
+                file.set_len(content.len())?;
+            }
+            // The kernel's own time is too coarse for two changes of a file to have different tags.
+            set_modified(file.as_fd(), now_ns())
+        };
+        finished().map_err(|error| from_io(path, &error))
     }
 
     fn take(&self, path: &WorkspacePath, slot: u32, was: &FileIdentity) -> Result<(), WorkspaceError> {
@@ -300,6 +304,11 @@ impl Workspace {
         let file = reopen(found.fd.as_fd(), OFlags::RDWR).map_err(|error| from_errno(path, error))?;
         Ok((File::from(file), found.entry))
     }
+}
+
+fn now_ns() -> i128 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
 }
 
 fn errno(error: &io::Error) -> Errno {
