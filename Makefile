@@ -10,12 +10,12 @@ PROFILE ?= dev
 folder   = $(if $(filter dev,$(1)),debug,$(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test test-v2 test-deploy portable openapi snapshots check bench fmt clean setup setup-bench
+.PHONY: help run demo build web test test-v2 test-deploy portable openapi snapshots screenshots check bench bench-web fmt clean setup setup-bench setup-web
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: setup ## build and start the server on 127.0.0.1:8080, print the sign-in URL (ARGS="--listen ..." for options)
+run: web ## build and start the server on 127.0.0.1:8080, print the sign-in URL (ARGS="--listen ..." for options)
 	@ls target/*/$(call folder,$(RUN_PROFILE))/headwater >/dev/null 2>&1 || \
 		echo "no $(RUN_PROFILE) binary yet: building it$(if $(filter release,$(RUN_PROFILE)),; this takes some minutes once (PROFILE=dev builds faster and runs slower))" >&2
 	@$(CARGO) build --profile $(RUN_PROFILE) -p headwater || { \
@@ -24,20 +24,25 @@ run: setup ## build and start the server on 127.0.0.1:8080, print the sign-in UR
 		test -n "$$binary" || { echo "make run: the build left no target/*/$(call folder,$(RUN_PROFILE))/headwater" >&2; exit 1; }; \
 		exec "$$binary" serve $(ARGS)
 
-demo: setup ## build, check this host, and show the engine at work (about 10 s)
+demo: web ## build, check this host, and show the engine at work (about 10 s)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
 	@PROFILE=$(PROFILE) scripts/demo.sh
 
-build: setup ## build the release binary, in target/*/release
+build: web ## build the release binary, in target/*/release
 	@$(CARGO) build --release -p headwater
 
-test: setup ## run all tests, against the real binary
+web: setup ## build the web app, which the binary embeds, if it has changed
+	@scripts/build-web.sh
+
+test: setup-web ## run all tests, against the real binary
 	@$(CARGO) build -p headwater
 	@CARGO=$(CARGO) scripts/test-rust.py
 	@scripts/test-js.sh
 	@scripts/test-mcp.sh
 	@scripts/test-openapi.sh
 	@scripts/test-openapi-clients.sh
+	@scripts/test-sdk.sh
+	@scripts/test-web.sh
 
 test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
@@ -50,11 +55,17 @@ portable: setup ## build the command line for Windows, check it for macOS (needs
 
 openapi: setup ## update docs/openapi.json and the tables of docs/api.md after a change of the API
 	@UPDATE_OPENAPI=1 $(CARGO) test --quiet --workspace --lib the_committed_one
+	@cd sdk/typescript && npm ci --no-progress --loglevel=error >/dev/null && npm run --silent generate
 
 snapshots: setup ## update the snapshots of the CLI's texts after a change of a help text or message
 	@INSTA_UPDATE=always $(CARGO) test --quiet --workspace --bin headwater
 
-check: setup ## run everything CI runs: format, lints, build, tests
+screenshots: setup-web ## update the pictures of the web app in docs/
+	@$(CARGO) build -p headwater
+	@cd web && HEADWATER_BIN="$$(ls -t ../target/*/debug/headwater | head -n 1)" npm run --silent screenshots
+
+check: setup-web ## run everything CI runs: format, lints, build, tests
+	@echo "== web app ==" && scripts/check-web.sh
 	@echo "== format ==" && $(CARGO) fmt --check
 	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@echo "== specification ==" && scripts/check-spec.sh
@@ -65,7 +76,13 @@ check: setup ## run everything CI runs: format, lints, build, tests
 	@echo "== MCP SDK ==" && scripts/test-mcp.sh
 	@echo "== schemathesis ==" && scripts/test-openapi.sh
 	@echo "== generated clients ==" && scripts/test-openapi-clients.sh
+	@echo "== SDKs ==" && scripts/test-sdk.sh
+	@echo "== browser ==" && scripts/test-web.sh
 	@echo "== all checks passed =="
+
+bench-web: setup-web ## measure the web app in the browser: latency, frames, memory, load
+	@$(CARGO) build --release -p headwater
+	@cd web && HEADWATER_BIN="$$(ls -t ../target/*/release/headwater | head -n 1)" npm run --silent bench
 
 bench: setup-bench ## run the benchmarks: ratios to this machine's baseline and to comparable servers
 	@$(CARGO) build --release -p headwater
@@ -82,3 +99,7 @@ setup:
 
 setup-bench:
 	@scripts/setup.sh bench
+
+setup-web:
+	@scripts/setup.sh web
+	@scripts/build-web.sh

@@ -3,6 +3,7 @@
 #
 #   scripts/setup.sh         what building, running and testing needs
 #   scripts/setup.sh bench   also the peers of the benchmark
+#   scripts/setup.sh web     also the browser that tests the web app
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,6 +49,11 @@ in_system mvn || wanted+=(maven)
 in_system less || wanted+=(less)
 in_system top || wanted+=(procps)
 in_system vim vim.tiny || wanted+=(vim-tiny)
+# The browser that tests the web app, with a font.
+if [ "${1:-}" = web ]; then
+    has chromium || wanted+=(chromium)
+    [ -d /usr/share/fonts/truetype/dejavu ] || wanted+=(fonts-dejavu-core)
+fi
 # Peers of the benchmark.
 if [ "${1:-}" = bench ]; then
     has bwrap || wanted+=(bubblewrap)

@@ -20,9 +20,8 @@ use crate::state::Gateway;
 const ASSETS: &str = "/assets/";
 /// Icons, which have fixed names.
 const ICONS: [&str; 2] = ["/favicon.svg", "/favicon-running.svg"];
-/// The first names of the addresses that the app shows, as in `web/src/lib/app/routes.ts`. The root is one of them, too.
-const PAGES: [&str; 8] =
-    ["signin", "sessions", "executions", "history", "admin", "settings", "chat", "compare"];
+/// The first names of the addresses that the app shows, as in `web/src/lib/routes.ts`, besides the root.
+const PAGES: [&str; 7] = ["sessions", "terminal", "executions", "history", "admin", "settings", "signin"];
 
 /// Scripts of the app only. Editor and terminal set styles of elements, and the editor's workers are assets; images and
 /// text of a workspace are shown from `blob:` addresses.
@@ -42,7 +41,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
             .route(&format!("/{page}"), axum::routing::get(page_or_missing))
             .route(&format!("/{page}/{{*rest}}"), axum::routing::get(page_or_missing));
     }
-    router
+    // A binary without the app has a page of an execution, too (`home`).
+    router.route("/executions/{id}/{*rest}", axum::routing::get(page_or_missing))
 }
 
 /// Whether this address is the same for everybody: an asset, or a page that a browser asks for.
@@ -185,6 +185,22 @@ mod tests {
         for other in ["/v1/sessions", "/docs", "/sessionsx", "/login", "//sessions", "/assets/x.js"] {
             assert!(!is_page(other), "{other}");
         }
+    }
+
+    #[test]
+    fn every_page_of_the_app_has_a_route() {
+        let table = include_str!("../../../../web/src/lib/routes.ts");
+        let mut names: Vec<_> = table
+            .split("pattern: '/")
+            .skip(1)
+            .map(|rest| rest.split(['\'', '/']).next().unwrap())
+            .filter(|name| !name.is_empty())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut pages = PAGES;
+        pages.sort_unstable();
+        assert_eq!(names, pages);
     }
 
     #[test]
