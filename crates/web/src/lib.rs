@@ -2,12 +2,18 @@
 //! without Node has none.
 
 use std::borrow::Cow;
+use std::io::Read;
 
+use flate2::read::GzDecoder;
 use rust_embed::RustEmbed;
 
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
 #[allow_missing = true]
+// Scripts and styles are 15 MB, and the build writes compressed copies of them.
+#[exclude = "assets/*.js"]
+#[exclude = "assets/*.css"]
+#[exclude = ".vite/*"]
 struct Files;
 
 /// The page of the app, for every route that it shows.
@@ -20,7 +26,12 @@ pub fn is_built() -> bool {
 
 /// A file, by its path below `web/dist`.
 pub fn file(path: &str) -> Option<Cow<'static, [u8]>> {
-    Some(Files::get(path)?.data)
+    if let Some(file) = Files::get(path) {
+        return Some(file.data);
+    }
+    let mut plain = Vec::new();
+    GzDecoder::new(&*Files::get(&format!("{path}.gz"))?.data).read_to_end(&mut plain).ok()?;
+    Some(Cow::Owned(plain))
 }
 
 /// The paths of all files.

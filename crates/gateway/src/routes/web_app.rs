@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_app_has_a_content_type() {
-        for path in headwater_web::paths().filter(|path| !path.starts_with(".vite")) {
+        for path in headwater_web::paths() {
             let plain = path.trim_end_matches(".br").trim_end_matches(".gz");
             assert_ne!(content_type(plain), "application/octet-stream", "{path}");
         }
