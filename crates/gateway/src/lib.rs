@@ -19,6 +19,7 @@ mod languages;
 mod metrics;
 mod packages;
 mod quota;
+pub mod reports;
 mod routes;
 pub mod serve;
 mod sessions;

@@ -24,6 +24,7 @@ pub(crate) mod prune;
 pub(crate) mod recordings;
 #[cfg(test)]
 mod reference;
+pub(crate) mod reports;
 pub(crate) mod router;
 pub(crate) mod sessions;
 pub(crate) mod shares;

@@ -35,6 +35,7 @@ use tower_http::timeout::TimeoutBody;
 
 use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
+use crate::reports::Reports;
 use crate::routes::router;
 pub(crate) use crate::serve::connection_permits::ConnectionPermit;
 use crate::serve::connection_permits::{ConnectionPermits, refuse};
@@ -102,6 +103,7 @@ pub async fn serve(
     listener: std::net::TcpListener,
     worker: Client,
     restarter: Arc<dyn WorkerRestarter>,
+    reports: Arc<dyn Reports>,
     stop: CancellationToken,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
@@ -114,7 +116,7 @@ pub async fn serve(
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&config.store_path()).await?);
     let first_token = first_token(store.as_ref(), &config.token_path()).await?;
     let jwts = Jwts::new(&config.jwt_key_path(), &config.auth)?;
-    let gateway = Gateway::new(config, address, store, worker, restarter, jwts).await?;
+    let gateway = Gateway::new(config, address, store, worker, restarter, reports, jwts).await?;
     write_address(&gateway.config.address_path(), address)
         .map_err(|error| ServeError::Data(gateway.config.data.display().to_string(), error))?;
     gateway.begin().await;

@@ -23,6 +23,7 @@ use crate::now_ms;
 use crate::quota::Quota;
 use crate::quota::rates::Rates;
 use crate::quota::watchdog::Watchdog;
+use crate::reports::Reports;
 use crate::routes::terminals::Viewers;
 use crate::streams::feed::Hub;
 use crate::tools::{History, Tools};
@@ -57,6 +58,10 @@ pub struct Gateway {
     pub(crate) viewers: Viewers,
     /// One request at a time for each terminal's name.
     pub(crate) terminal_locks: KeyedLock<(SessionId, String)>,
+    /// What only the command line can find out.
+    pub(crate) reports: Arc<dyn Reports>,
+    /// One report at a time.
+    pub(crate) report_turn: tokio::sync::Mutex<()>,
     pub(crate) started_at_ms: u64,
 }
 
@@ -74,6 +79,7 @@ impl Gateway {
         store: Arc<dyn Store>,
         worker: Client,
         restarter: Arc<dyn WorkerRestarter>,
+        reports: Arc<dyn Reports>,
         jwts: Jwts,
     ) -> Result<Arc<Self>, headwater_contract::ContractError> {
         let worker = Arc::new(Worker::new(worker, restarter).await?);
@@ -123,6 +129,8 @@ impl Gateway {
             languages: Languages::default(),
             viewers: Viewers::default(),
             terminal_locks: KeyedLock::default(),
+            reports,
+            report_turn: tokio::sync::Mutex::default(),
             started_at_ms: now_ms(),
             worker,
             auth,

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::error::ApiError;
 use crate::executions::start::ExecutionSpec;
 use crate::http::idempotency::{RequestKey, hash};
+use crate::reports::{DoctorReport, Reports, Setting};
 use crate::state::Gateway;
 use crate::worker::scripted::model::Model;
 use crate::worker::scripted::{NoRestarter, Script, ScriptedWorker};
@@ -136,7 +137,9 @@ async fn gateway(folder: &TempDir, worker: &ScriptedWorker) -> Arc<Gateway> {
     let jwts = Jwts::new(&config.jwt_key_path(), &config.auth).unwrap();
     let listens = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let client = worker.connect().await;
-    Gateway::new(config, listens, store, client, Arc::new(NoRestarter), jwts).await.unwrap()
+    Gateway::new(config, listens, store, client, Arc::new(NoRestarter), Arc::new(NoReports), jwts)
+        .await
+        .unwrap()
 }
 
 /// The one who asks.
@@ -157,4 +160,19 @@ pub(crate) fn order(session: Option<SessionId>, key: Option<&str>) -> ExecutionS
     let hash = hash(&Method::POST, "/v1/executions", b"true");
     let request_key = RequestKey { key: key.map(Into::into), hash };
     ExecutionSpec { session, spec: StartSpec::shell("true"), request_key }
+}
+
+/// A server without a command line.
+#[derive(Debug)]
+struct NoReports;
+
+#[async_trait::async_trait]
+impl Reports for NoReports {
+    async fn doctor(&self) -> Result<DoctorReport, String> {
+        Err("no command line".into())
+    }
+
+    async fn settings(&self) -> Result<Vec<Setting>, String> {
+        Err("no command line".into())
+    }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use headwater_protocol::Session;
+use headwater_protocol::{Network, PlaceMode, Session};
 use headwater_tools::policy::SharedPolicy;
 use headwater_tools::schema::Tool;
 use headwater_tools::{Agent, AgentInfo, Host, Outcome, ToolError};
@@ -91,6 +91,11 @@ pub trait Agents: fmt::Debug + Send + Sync + 'static {
     fn workspace(&self) -> Cow<'_, str> {
         WORKSPACE.into()
     }
+
+    /// Sentences for a model, each with a space before it: how far commands can go. Empty if sessions differ.
+    fn walls(&self) -> String {
+        String::new()
+    }
 }
 
 /// The same agent for every request. It has the name of the client that sends the first one.
@@ -147,5 +152,31 @@ impl Agents for OneAgent {
 
     fn workspace(&self) -> Cow<'_, str> {
         self.workspace.as_str().into()
+    }
+
+    fn walls(&self) -> String {
+        let spec = &self.session.spec;
+        let mode = spec.place.as_ref().map(|place| place.mode);
+        let files = match mode {
+            None => "commands are isolated, and can change it and /tmp.",
+            Some(PlaceMode::ReadOnly) => "commands and tools can read it, and change nothing but /tmp.",
+            Some(PlaceMode::WorkspaceWrite) => {
+                "commands and tools can change it, except for .git and the like, and /tmp."
+            }
+            Some(PlaceMode::DangerFullAccess) => "commands are not isolated: they can do what the user can.",
+        };
+        let network = match spec.network {
+            _ if mode == Some(PlaceMode::DangerFullAccess) => "",
+            Network::None => " They have no network.",
+            Network::Packages => " Their network reaches package registries only.",
+            Network::Full => " They have the network.",
+        };
+        let more = match mode {
+            Some(PlaceMode::ReadOnly | PlaceMode::WorkspaceWrite) => {
+                " If a command needs more, repeat it with `sandbox_permissions` and a `justification`."
+            }
+            _ => "",
+        };
+        format!(" The workspace is {}: {files}{network}{more}", self.workspace)
     }
 }

@@ -126,7 +126,7 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        config(self.agents().takes_session())
+        config(self.agents())
     }
 
     async fn list_tools(

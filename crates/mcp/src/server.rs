@@ -13,7 +13,7 @@ use crate::consent::Pending;
 use crate::resources::Subscriptions;
 
 /// What a model should know before it uses the tools.
-const INSTRUCTIONS: &str = "Runs commands and edits files in an isolated session. Nothing that a command \
+const INSTRUCTIONS: &str = "Runs commands and edits files in a session. Nothing that a command \
     prints is lost: a command that outlives its call keeps running, and returns a session ID. Use `wait` \
     with that ID to learn of its end in one call, instead of polling; `read_output` reads any part of its \
     output again, also after the end. Start servers with `exec_command` and `wait_for: {\"port\": N}`. \
@@ -74,8 +74,9 @@ impl Server {
     }
 }
 
-pub(crate) fn config(takes_session: bool) -> ServerConfig {
-    let session = if takes_session { SESSION_INSTRUCTIONS } else { "" };
+pub(crate) fn config(agents: &dyn Agents) -> ServerConfig {
+    let session = if agents.takes_session() { SESSION_INSTRUCTIONS } else { "" };
+    let walls = agents.walls();
     let capabilities = ServerCapabilities::builder()
         .enable_tools()
         .enable_prompts()
@@ -88,7 +89,7 @@ pub(crate) fn config(takes_session: bool) -> ServerConfig {
         .with_description("Runs commands in isolated sessions and keeps all of their output.");
     ServerConfig::new(capabilities)
         .with_server_info(implementation)
-        .with_instructions(format!("{INSTRUCTIONS}{session}"))
+        .with_instructions(format!("{INSTRUCTIONS}{session}{walls}"))
         // The answer to a client that asks for a version that does not exist.
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }

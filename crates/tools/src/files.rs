@@ -72,8 +72,13 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Whether somebody else changed one of the files meanwhile, so that the change can be tried again.
+/// Whether somebody else may have created or changed one of the files meanwhile, so that the change is tried again.
 fn is_outdated(error: &ContractError) -> bool {
     let ContractError::Fault(Fault { kind, .. }) = error else { return false };
     matches!(kind, FaultKind::Mismatch | FaultKind::Conflict)
+}
+
+/// Whether a program changes one of the files all the time. Other conflicts say themselves what to do.
+fn is_busy(error: &ContractError) -> bool {
+    matches!(error, ContractError::Fault(Fault { kind: FaultKind::Mismatch, .. }))
 }

@@ -35,9 +35,16 @@ pub struct Position {
     /// The event that contains the byte. A reader that wants this byte asks for the events after
     /// `seq - 1`.
     pub seq: Seq,
+    /// The first byte of that event, counted in the same way.
+    pub event: u64,
 }
 
 impl Position {
+    /// The bytes of the event before this one.
+    pub const fn within(self) -> u64 {
+        self.offset.saturating_sub(self.event)
+    }
+
     /// The position some bytes later in the same event.
     const fn plus(self, bytes: usize) -> Self {
         Self { offset: self.offset + bytes as u64, ..self }
@@ -131,7 +138,8 @@ impl Output {
 
     /// Adds the bytes of one event.
     pub fn push(&mut self, stream: Stream, seq: Seq, bytes: &[u8]) {
-        let start = Position { offset: self.carry.next_offset, seq };
+        let offset = self.carry.next_offset;
+        let start = Position { offset, seq, event: offset };
         self.carry.next_offset += bytes.len() as u64;
         let Some(decoder) = self.carry.decoders.get_mut(stream as usize - 1) else { return };
         let kept = &mut self.kept;

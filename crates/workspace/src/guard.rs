@@ -40,7 +40,7 @@ impl Guard {
         if self.0.iter().any(|rule| is_within(&rule.path, path)) {
             return Err(read_only(path));
         }
-        self.check_content(&path.parent())
+        self.check_content(&path.parent()).map_err(|_| read_only(path))
     }
 
     /// Refuses a change of the workspace as a whole.

@@ -20,7 +20,8 @@ fn policy(page: &Response) -> Result<&str> {
     for part in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'"] {
         ensure!(policy.contains(part), "{policy}");
     }
-    let scripts = policy.split(';').find(|part| part.trim().starts_with("script-src")).context("no scripts")?;
+    let scripts =
+        policy.split(';').find(|part| part.trim().starts_with("script-src")).context("no scripts")?;
     ensure!(!scripts.contains("unsafe-") && !scripts.contains('*') && !scripts.contains("http"), "{scripts}");
     Ok(policy)
 }
@@ -88,7 +89,9 @@ async fn assets_of_the_app_are_compressed_and_kept_and_unknown_ones_are_an_error
     }
     ensure!(sizes[0] < sizes[1] && sizes[1] < sizes[2], "{sizes:?}");
     // Deep links are the app; its page is not kept.
-    for path in ["/sessions/dev", "/history?state=running", "/executions/exe_00000000000000000000000000000000"] {
+    for path in
+        ["/sessions/dev", "/history?state=running", "/executions/exe_00000000000000000000000000000000"]
+    {
         let answer = page(&server, path, &[]).await?;
         policy(&answer)?;
         ensure!(answer.header("cache-control") == Some("no-cache"), "{}", answer.head);

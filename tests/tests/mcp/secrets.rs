@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use headwater_tests::TestWorker;
 use serde_json::{Value, json};
 
-use crate::client::{Era, McpClient, command, text_of};
+use crate::client::{Era, McpClient, command, project, text_of};
 use crate::person::{Say, client};
 
 const VALUE: &str = "s3cret-of-the-session";
@@ -39,6 +39,12 @@ async fn programs_get_a_secret_and_no_message_shows_it() -> Result<()> {
         if resource["uri"].as_str().is_some_and(|uri| uri.starts_with("exec://")) {
             said.push(client.result("resources/read", json!({"uri": resource["uri"]}))?);
         }
+    }
+    let folder = project(&worker)?.canonicalize()?.display().to_string();
+    for range in ["", "?from=0&to=3", "?from=5&to=9", "?lines=1-1"] {
+        let uri = format!("file://{folder}/kept{range}");
+        said.push(client.result("resources/read", json!({"uri": uri}))?);
+        assert!(said[said.len() - 1].to_string().contains("API_KEY masked"), "{}", said[said.len() - 1]);
     }
     said.append(&mut client.others);
     for message in said {

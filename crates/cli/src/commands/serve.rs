@@ -3,12 +3,14 @@
 //! Two processes: a small supervisor, which holds the listening socket, and the server, which the supervisor restarts if
 //! it dies. Connections that arrive meanwhile wait in the socket's queue.
 
+mod reports;
 mod socket;
 pub mod supervisor;
 
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 
 use headwater_gateway::config::Config;
 use headwater_gateway::serve::{Ready, ServeError};
@@ -16,6 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use self::reports::OwnReports;
 use crate::args::ServeArgs;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
@@ -49,7 +52,8 @@ fn serve_for(supervisor: Pid, data: &Path, args: &ServeArgs) -> Result<u8, Comma
         .enable_all()
         .build()
         .map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
-    runtime.block_on(run(config, listener, place(data, args), supervisor))?;
+    let reports = OwnReports { data: data.to_owned(), config: args.config.config.clone() };
+    runtime.block_on(run(config, listener, place(data, args), reports, supervisor))?;
     Ok(0)
 }
 
@@ -66,6 +70,7 @@ async fn run(
     config: Config,
     listener: TcpListener,
     place: Place,
+    reports: OwnReports,
     supervisor: Pid,
 ) -> Result<(), CommandError> {
     let stop = CancellationToken::new();
@@ -77,7 +82,8 @@ async fn run(
         greet(ready, &token_file);
         let _ = kill_process(supervisor, READY); // fails only if the supervisor has exited, and then so do we
     };
-    headwater_gateway::serve(config, listener, worker, restarter, stop, greet).await.map_err(explain)
+    let reports = Arc::new(reports);
+    headwater_gateway::serve(config, listener, worker, restarter, reports, stop, greet).await.map_err(explain)
 }
 
 /// Prints the address and, on the first start, the sign-in URL.

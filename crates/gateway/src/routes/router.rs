@@ -62,6 +62,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::output::routes())
         .merge(routes::packages::routes())
         .merge(routes::recordings::routes())
+        .merge(routes::reports::routes())
         .merge(routes::sessions::routes())
         .merge(routes::shares::routes())
         .merge(routes::terminals::routes())

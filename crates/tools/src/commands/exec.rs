@@ -6,7 +6,7 @@ use bytes::Bytes;
 use headwater_protocol::{Command, StartSpec, Stdin, TtySize};
 use tokio::time::Instant;
 
-use super::condition::Conditions;
+use super::condition::{Conditions, listens};
 use super::reading::{Reading, View};
 use super::spec::{Display, complete};
 use super::start::{Script, Started, start, start_script};
@@ -32,7 +32,14 @@ pub(super) async fn exec_command(context: &Context<'_>, asked: &ExecCommand) -> 
     let begin = Instant::now();
     let script = Script { text: &asked.cmd, shell: asked.shell.as_deref(), login: asked.login };
     let spec = |argv| command_spec(context, asked, argv);
+    let taken = match conditions.port {
+        Some(port) if listens(agent.host(), agent.session(), port).await? => Some(port),
+        _ => None,
+    };
     let mut started = start_script(context, script, spec, asked.on_disconnect).await?;
+    started
+        .notes
+        .extend(taken.map(|port| format!("port {port} listened already before this command started")));
     let budget = Budget::tokens(asked.max_output_tokens);
     let view = View { budget, keep_ansi: asked.ansi, errors_apart: false };
     let mut reading = Reading::new(agent, &started.execution, view, conditions);

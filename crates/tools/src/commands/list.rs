@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::find::{is_own, number_of, of_session, shown};
 use super::report::exit_code;
+use super::room::has_children;
 use crate::agent::Agent;
 use crate::error::ToolError;
 use crate::outcome::Outcome;
@@ -18,13 +19,9 @@ const MAX_ENDED: usize = 50;
 /// Calls `list_executions`.
 pub(super) async fn list_executions(agent: &Agent, asked: &ListExecutions) -> Result<Outcome, ToolError> {
     let mut own = of_session(agent).await?;
-    own.retain(|execution| {
-        is_own(agent, execution) && !(asked.running && execution.state.verdict().is_some())
-    });
-    own.sort_by_key(|execution| {
-        (execution.state.verdict().is_some(), std::cmp::Reverse(execution.started_at_ms))
-    });
-    let running = own.iter().filter(|execution| execution.state.verdict().is_none()).count();
+    own.retain(|execution| is_own(agent, execution) && (is_running(execution) || !asked.running));
+    own.sort_by_key(|execution| (!is_running(execution), std::cmp::Reverse(execution.started_at_ms)));
+    let running = own.iter().filter(|execution| is_running(execution)).count();
     let older = own.len().saturating_sub(running + MAX_ENDED);
     own.truncate(running + MAX_ENDED);
     let mut text = String::new();
@@ -42,8 +39,16 @@ pub(super) async fn list_executions(agent: &Agent, asked: &ListExecutions) -> Re
     Ok(Outcome { structured, ..Outcome::text(text) })
 }
 
+/// Whether it runs, or its children do.
+fn is_running(execution: &Execution) -> bool {
+    execution.state.verdict().is_none() || has_children(execution)
+}
+
 fn state(execution: &Execution) -> String {
     match execution.state.verdict() {
+        Some(verdict) if has_children(execution) => {
+            format!("exited with code {}, its children still run", exit_code(verdict))
+        }
         Some(verdict) => format!("exited with code {}", exit_code(verdict)),
         None => "running".to_owned(),
     }

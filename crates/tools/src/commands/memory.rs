@@ -33,6 +33,8 @@ struct Known {
     cursor: Cursor,
     /// Whether `kill` has reported the end: the next result need not say it again.
     was_killed: bool,
+    /// Whether it was ended to make room for another one.
+    was_let_go: bool,
     /// Grows with each use.
     used: u64,
     /// Held while input is written, so that the input of two calls is not mixed.
@@ -123,6 +125,17 @@ impl Memory {
     /// Notes that the result of `kill` reports the end. The output before it is still to be read.
     pub(super) fn killed(&self, id: ExecutionId) {
         self.table().touch(id).was_killed = true;
+    }
+
+    /// Notes that an execution is ended to make room for another one.
+    pub(super) fn let_go(&self, id: ExecutionId) {
+        let mut table = self.table();
+        table.known.entry(id).or_default().was_let_go = true;
+    }
+
+    /// Whether it was ended to make room.
+    pub(super) fn was_let_go(&self, id: ExecutionId) -> bool {
+        self.table().known.get(&id).is_some_and(|known| known.was_let_go)
     }
 
     /// Takes the ends that no result has reported.

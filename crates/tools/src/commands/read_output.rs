@@ -9,6 +9,7 @@ use super::find::{find, number_of};
 use super::matcher::compile;
 use super::read_page::{Filled, Page, PageOptions, Place};
 use super::report::{exit_code, with_notes};
+use super::room::has_children;
 use crate::agent::Agent;
 use crate::error::ToolError;
 use crate::outcome::Outcome;
@@ -91,6 +92,10 @@ fn outcome(execution: &Execution, filled: &Filled) -> Outcome {
     let next = format!("session_id {number}, after_seq {}{skip}", filled.next.after);
     notes.push(match verdict {
         _ if filled.is_full => format!("more follows: read_output with {next}"),
+        Some(verdict) if has_children(execution) => format!(
+            "end so far; exited with code {}, its children still run: later read_output with {next}",
+            exit_code(verdict)
+        ),
         Some(verdict) => format!("end of the output; exited with code {}", exit_code(verdict)),
         None => format!("end so far, the command still runs; later: read_output with {next}"),
     });

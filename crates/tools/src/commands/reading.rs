@@ -17,6 +17,8 @@ use crate::output::{Budget, Carry, End, Options, Output, Rendered};
 /// How long a call that is over still reads output that is ready: a program that prints faster than we read must
 /// not hold the call.
 const CATCH_UP: Duration = Duration::from_secs(1);
+/// How long the last writer of a command's output is awaited after its exit. Only children that outlive it take longer.
+const CLOSE_WAIT: Duration = Duration::from_millis(300);
 
 /// Output of an execution that the agent has not read, and what happened meanwhile. Nothing counts as read
 /// before [`finish`](Self::finish).
@@ -124,6 +126,17 @@ impl Reading {
                 _ = ports.tick(), if self.conditions.port.is_some() => self.check_port(context.agent).await?,
             }
         }
+        if self.verdict.is_some() && !self.knew_exit {
+            let close = Instant::now() + CLOSE_WAIT;
+            while !self.is_closed
+                && let Ok(event) = tokio::time::timeout_at(close, follower.next()).await
+            {
+                match event? {
+                    Some(event) => self.take(context, event),
+                    None => self.is_closed = true,
+                }
+            }
+        }
         Ok(())
     }
 
@@ -181,6 +194,11 @@ impl Reading {
             Some(errors) if stream == Stream::Stderr => errors,
             _ => &mut self.output,
         }
+    }
+
+    /// Whether the command has exited and its children still hold its output.
+    pub(super) const fn has_children(&self) -> bool {
+        self.verdict.is_some() && !self.is_closed
     }
 
     /// Whether the command has ended.

@@ -1,12 +1,13 @@
 //! Results as models know them.
 
-use headwater_protocol::{Execution, ExitDetail, Reason, Verdict};
+use headwater_protocol::{Execution, ExecutionId, ExitDetail, Reason, Verdict};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::endings;
 use super::find::number_of;
 use super::reading::{Found, Reading};
+use super::room::MAX_LIVE;
 use crate::agent::Agent;
 use crate::error::ToolError;
 use crate::outcome::Outcome;
@@ -32,9 +33,25 @@ pub(super) fn end_note(verdict: &Verdict) -> Option<String> {
         (reason, _) => Some(format!("ended: {}", reason.name())),
     };
     match (known, &verdict.message) {
+        (Some(_), Some(message)) if verdict.reason == Reason::TimedOut => Some(message.clone()),
         (Some(known), Some(message)) => Some(format!("{known}: {message}")),
         (known, message) => known.or_else(|| message.clone()),
     }
+}
+
+/// What is still to be said about a command that has exited: what its children do, and why it was ended.
+fn exit_notes(agent: &Agent, id: ExecutionId, has_children: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if has_children {
+        let number = number_of(id);
+        notes.push(format!(
+            "its children still run and can print: wait or read_output with session_id {number} follow them, kill ends them"
+        ));
+    }
+    if agent.memory().was_let_go(id) {
+        notes.push(format!("it was ended to make room: the limit is {MAX_LIVE} live commands"));
+    }
+    notes
 }
 
 /// The error of a command that could not be started.
@@ -73,7 +90,7 @@ pub(super) fn with_notes(mut text: String, notes: &[String]) -> String {
 
 /// Identifies one result, for people who compare transcripts.
 fn chunk_id() -> String {
-    format!("{:06x}", headwater_protocol::ExecutionId::random().bits() & 0xff_ffff)
+    format!("{:06x}", ExecutionId::random().bits() & 0xff_ffff)
 }
 
 /// A reading as a result, with these notes. Fails if the command could not be started.
@@ -85,6 +102,7 @@ pub(super) fn result(
 ) -> Result<ExecResult, ToolError> {
     let (id, number) = (reading.id, number_of(reading.id));
     let (verdict, met) = (reading.verdict.clone(), reading.met.clone());
+    let has_children = reading.has_children();
     let found = reading.finish(agent);
     if let Some(error) = verdict.as_ref().and_then(start_error) {
         return Err(error);
@@ -94,6 +112,7 @@ pub(super) fn result(
     match &verdict {
         Some(verdict) => {
             own.extend(end_note(verdict));
+            own.extend(exit_notes(agent, id, has_children));
             if found.is_repeated {
                 let again = format!("read_output with session_id {number} reads all of its output again");
                 own.push(format!("no new output; {again}"));
@@ -171,7 +190,7 @@ mod tests {
         let killed = Verdict { signal: Some(9), ..Verdict::new(Reason::Signalled) };
         assert_eq!((exit_code(&killed), end_note(&killed)), (137, Some("ended by signal 9".to_owned())));
         let (code, note) = of(Reason::TimedOut, Some("timed out after 1 s"));
-        assert_eq!((code, note.as_deref()), (UNKNOWN_CODE, Some("ended: timed_out: timed out after 1 s")));
+        assert_eq!((code, note.as_deref()), (UNKNOWN_CODE, Some("timed out after 1 s")));
         assert!(of(Reason::Lost, None).1.unwrap().contains("not observed"));
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_protocol::{Execution, ExecutionState};
+use headwater_protocol::{Execution, ExecutionState, now_ms};
 use tokio::sync::{Mutex, OwnedRwLockReadGuard, RwLock};
 
 use super::find::{is_own, label, of_session};
@@ -68,7 +68,16 @@ pub(super) fn with_lost_notes(mut error: ToolError, notes: &[String]) -> ToolErr
     error
 }
 
-fn is_live(execution: &Execution) -> bool {
+/// Whether it has exited and its children run. Its output is closed a moment after it.
+pub(super) fn has_children(execution: &Execution) -> bool {
+    const MOMENT_MS: u64 = 1000;
+    execution.state.verdict().is_some_and(|verdict| {
+        is_live(execution) && now_ms() > execution.started_at_ms + verdict.duration_ms + MOMENT_MS
+    })
+}
+
+/// Whether it runs, or has exited and its children run.
+pub(super) fn is_live(execution: &Execution) -> bool {
     !matches!(execution.state, ExecutionState::Closed { .. })
 }
 
@@ -84,6 +93,8 @@ fn victims(live: &[Execution]) -> Vec<&Execution> {
 
 async fn end(agent: &Agent, victim: &Execution) -> Result<(), ToolError> {
     let (client, id) = (agent.host().calls(), victim.id);
+    // A call may wait for it: its result says why it ended.
+    agent.memory().let_go(id);
     client.retry(|client| client.cancel(id, Some(GRACE))).await?;
     let ended = client.retry(|client| client.wait(id, END_PATIENCE, true)).await?;
     if is_live(&ended) {

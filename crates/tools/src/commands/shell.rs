@@ -118,10 +118,10 @@ fn left_out(found: &Found, number: u64, id: &str) -> Vec<String> {
     let streams = [("stdout", Some(&found.output)), ("stderr", found.errors.as_ref())];
     let cut = streams.iter().filter_map(|(name, text)| Some((name, text.as_ref()?.left_out?)));
     cut.map(|(name, left_out)| {
-        let (bytes, after) = (left_out.size.bytes, left_out.from.seq.0.saturating_sub(1));
+        let (bytes, position) = (left_out.size.bytes, left_out.arguments());
         format!(
             "{name}: {bytes} bytes left out; execution {id} has them: read_output with session_id {number}, \
-             stream {name}, after_seq {after}"
+             stream {name}, {position}"
         )
     })
     .collect()

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use headwater_contract::{ContractError, v1};
 
 use super::state::PathState;
-use super::{Files, MAX_ATTEMPTS, is_outdated, paths};
+use super::{Files, MAX_ATTEMPTS, is_busy, is_outdated, paths};
 use crate::error::ToolError;
 use crate::outcome::Outcome;
 use crate::patch::{self, Action, Change, FilePath, Kind, Patch, PatchError, Plan, Workspace};
@@ -39,10 +39,10 @@ fn refused(error: &PatchError) -> ToolError {
 }
 
 fn failed(error: ContractError) -> ToolError {
-    let outdated = is_outdated(&error);
+    let is_busy = is_busy(&error);
     let ToolError { message, hint, .. } = error.into();
     let hint = match hint {
-        _ if outdated => {
+        _ if is_busy => {
             "wait until the program that writes these files is done, then send the patch again".into()
         }
         Some(hint) => hint,

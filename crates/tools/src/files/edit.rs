@@ -7,7 +7,7 @@ use super::apply::expect;
 use super::matches::{Edit, edit};
 use super::state::PathState;
 use super::write::counted;
-use super::{Files, MAX_ATTEMPTS, is_outdated, paths};
+use super::{Files, MAX_ATTEMPTS, is_busy, is_outdated, paths};
 use crate::error::ToolError;
 use crate::outcome::Outcome;
 use crate::patch::FilePath;
@@ -32,12 +32,13 @@ pub(super) async fn edit_file(files: &Files<'_>, args: &EditFile) -> Result<Outc
         match files.change(vec![change]).await {
             Ok(_) => return Ok(Outcome::text(summary(&path, &lines))),
             Err(error) if is_outdated(&error) && attempt < MAX_ATTEMPTS => attempt += 1,
-            Err(error) if is_outdated(&error) => {
-                let ToolError { message, .. } = error.into();
-                return Err(ToolError::new(format!("the file was not changed: {message}"))
-                    .hint("Wait until the program that writes it is done, then call edit_file again"));
+            Err(error) => {
+                let busy = "Wait until the program that writes it is done, then call edit_file again";
+                let busy = is_busy(&error).then(|| busy.to_owned());
+                let ToolError { message, hint, .. } = error.into();
+                let hint = busy.or(hint).unwrap_or_else(|| "Call edit_file again".to_owned());
+                return Err(ToolError::new(format!("the file was not changed: {message}")).hint(hint));
             }
-            Err(error) => return Err(error.into()),
         }
     }
 }

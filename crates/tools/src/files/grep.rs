@@ -19,6 +19,8 @@ pub(super) async fn grep_files(files: &Files<'_>, args: &GrepFiles) -> Result<Ou
         name: args.include.clone().filter(|glob| !glob.trim().is_empty()),
         content: Some(args.pattern.clone()),
         gitignore: true,
+        // Hidden files are left out, as ripgrep does, unless they are asked for.
+        hidden: [args.path.as_deref(), args.include.as_deref()].into_iter().flatten().any(names_hidden),
         limit: u64::from(args.most()),
         timeout_ms: TIMEOUT_MS,
         newest_first: true,
@@ -43,6 +45,11 @@ pub(super) async fn grep_files(files: &Files<'_>, args: &GrepFiles) -> Result<Ou
             .push("[There are too many files: others may match. Use a narrower include or path.]".to_owned()),
     }
     Ok(Outcome::text(lines.join("\n")))
+}
+
+/// Whether a path or a glob names something hidden.
+fn names_hidden(text: &str) -> bool {
+    text.split('/').any(|name| name.starts_with('.') && name != "." && name != "..")
 }
 
 /// The paths of the files, and how the search ended.

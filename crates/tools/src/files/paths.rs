@@ -72,9 +72,10 @@ impl Files<'_> {
             PathError::ZeroByte => "Leave out the zero byte".to_owned(),
             PathError::TooLong => "Choose a shorter path".to_owned(),
             PathError::Folder => "Name a file, for example src/main.py".to_owned(),
-            PathError::Upwards | PathError::Outside => {
-                format!("Use a path relative to the workspace, for example src/main.py, or below {home}")
-            }
+            PathError::Upwards | PathError::Outside | PathError::Home => format!(
+                "Use a path relative to the workspace, for example src/main.py, or below {home}; exec_command can \
+                 read other files, or copy them into the workspace"
+            ),
         };
         ToolError::new(format!("the path `{}` is not valid: {problem}", shown(text))).hint(hint)
     }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 /// The longest line that is shown, in bytes; the rest is left out with a note.
 pub(super) const MAX_LINE_BYTES: usize = 2000;
-/// The longest result, in bytes: no model can read more at once.
-const MAX_TEXT_BYTES: usize = 256 << 10;
+/// The longest result, in bytes: 10,000 tokens, as of the other tools. The rest is read with `offset`.
+const MAX_TEXT_BYTES: usize = 40_000;
 
 /// Collects lines of a file that arrives in pieces. Memory is bounded whatever the file contains.
 #[derive(Debug)]

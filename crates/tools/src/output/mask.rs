@@ -83,6 +83,11 @@ impl Secrets {
         search.replace_all(text, &marks)
     }
 
+    /// Whether a text contains one.
+    pub fn are_in(&self, text: &str) -> bool {
+        self.search.as_ref().is_some_and(|search| search.is_match(text))
+    }
+
     /// The length of the longest one, in bytes. A part of an output that is to be masked must begin and end this
     /// far outside of what is wanted.
     pub const fn longest(&self) -> usize {

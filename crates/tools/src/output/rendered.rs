@@ -103,12 +103,22 @@ impl Rendered {
         }
         let _ = write!(
             text,
-            "[left out: {} bytes, {} line ends; read them with read_output, {arguments}after_seq {} (byte offset {})]",
+            "[left out: {} bytes, {} line ends; read them with read_output, {arguments}{}]",
             left_out.size.bytes,
             left_out.size.lines,
-            left_out.from.seq.0.saturating_sub(1),
-            left_out.from.offset,
+            left_out.arguments(),
         );
         text
+    }
+}
+
+impl LeftOut {
+    /// The arguments of `read_output` that name the first byte that was left out.
+    pub fn arguments(&self) -> String {
+        let after = self.from.seq.0.saturating_sub(1);
+        match self.from.within() {
+            0 => format!("after_seq {after}"),
+            skip => format!("after_seq {after}, skip_bytes {skip}"),
+        }
     }
 }

@@ -22,6 +22,9 @@ pub enum PathError {
     /// A name is `..`.
     #[error("it contains `..`")]
     Upwards,
+    /// It begins with `~`.
+    #[error("it begins with `~`, which only a shell replaces")]
+    Home,
     /// It is absolute, and not below the workspace.
     #[error("it is outside the workspace")]
     Outside,
@@ -42,6 +45,9 @@ impl FilePath {
         }
         if text.len() > MAX_PATH_BYTES {
             return Err(PathError::TooLong);
+        }
+        if text == "~" || text.starts_with("~/") {
+            return Err(PathError::Home);
         }
         let within = [home, WORKSPACE].into_iter().find_map(|root| below(text, root));
         if within.is_none() && text.starts_with('/') {

@@ -97,7 +97,7 @@ fn refuse(why: String, instead: &str) -> Decision {
 pub(super) fn describe(extra: &Extra) -> String {
     let mut parts = Vec::new();
     if extra.unsandboxed {
-        parts.push("more than the sandbox allows".to_owned());
+        parts.push("no isolation: everything that your account can do, with the network".to_owned());
     }
     if extra.network {
         parts.push("the network".to_owned());

@@ -130,9 +130,13 @@ async fn leave(client: &Client, id: SessionId) -> Result<(), CommandError> {
         &v1::UpdateSessionRequest { session_id: id.to_string(), idle_timeout_ms, ..Default::default() };
     client.retry(|client| client.update_session(request.clone())).await?;
     print_note(&format!(
-        "headwater: {} programs still run in the session {id}; `headwater ps --session {id}` lists them, and \
-         `headwater sessions end {id}` ends them",
-        running.len()
+        "headwater: {} in the session {id}; `headwater ps --session {id}` shows what runs, and \
+         `headwater sessions end {id}` ends it (the folder stays as it is)",
+        if running.len() == 1 {
+            "a program still runs".to_owned()
+        } else {
+            format!("{} programs still run", running.len())
+        }
     ));
     Ok(())
 }

@@ -17,7 +17,7 @@ use super::super::{execution, failed};
 #[derive(Debug)]
 pub(super) enum Source<'a> {
     Output { client: &'a Client, output: OutputSelector, kept: KeptOutput, secrets: &'a Arc<Secrets> },
-    File { client: &'a Client, request: ReadFileRequest, entry: FileEntry },
+    File { client: &'a Client, request: ReadFileRequest, entry: FileEntry, secrets: &'a Arc<Secrets> },
 }
 
 impl<'a> Source<'a> {
@@ -45,7 +45,8 @@ impl<'a> Source<'a> {
                     etag,
                     ..ReadFileRequest::default()
                 };
-                Ok(Self::File { client: agent.host().streams(), request, entry })
+                let secrets = agent.secrets();
+                Ok(Self::File { client: agent.host().streams(), request, entry, secrets })
             }
         }
     }
@@ -60,16 +61,16 @@ impl<'a> Source<'a> {
 
     /// How far around a part its secrets are searched.
     pub(super) fn margin(&self) -> u64 {
-        match self {
-            Self::Output { secrets, .. } => secrets.longest() as u64,
-            Self::File { .. } => 0,
-        }
+        let (Self::Output { secrets, .. } | Self::File { secrets, .. }) = self;
+        secrets.longest() as u64
     }
 
-    /// The text of an output that begins at this position without the secrets of the session, if it has any.
+    /// The text that begins at this position without the secrets of the session, if it has any. Files that contain none
+    /// stay as they are: they may be binary.
     pub(super) fn masked(&self, start_offset: u64, bytes: &[u8]) -> Option<String> {
-        let Self::Output { secrets, .. } = self else { return None };
-        if secrets.is_empty() {
+        let (Self::Output { secrets, .. } | Self::File { secrets, .. }) = self;
+        let is_file = matches!(self, Self::File { .. });
+        if secrets.is_empty() || is_file && !secrets.are_in(&String::from_utf8_lossy(bytes)) {
             return None;
         }
         let (budget, secrets) = (Budget::bytes(u64::MAX), Arc::clone(secrets));

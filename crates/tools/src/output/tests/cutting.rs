@@ -30,7 +30,7 @@ fn a_cut_keeps_head_and_tail_and_counts_the_rest() {
         rendered.text(),
         "Warning: truncated output (original token count: 200)\nTotal output lines: 100\n\n\
          line 00\nline 01\n…192 tokens truncated…line 98\nline 99\n\
-         [left out: 768 bytes, 96 line ends; read them with read_output, after_seq 0 (byte offset 16)]"
+         [left out: 768 bytes, 96 line ends; read them with read_output, after_seq 0, skip_bytes 16]"
     );
 }
 
@@ -38,9 +38,19 @@ fn a_cut_keeps_head_and_tail_and_counts_the_rest() {
 fn a_cut_names_the_event_from_which_the_rest_can_be_read() {
     let rendered = render(&small(8), &[b"aaaa", b"bbbb", b"cccc", b"dddd"]);
     let left_out = rendered.left_out.unwrap();
-    assert_eq!(left_out.from, Position { offset: 4, seq: Seq(2) });
-    assert_eq!(left_out.to, Position { offset: 11, seq: Seq(3) });
-    assert!(rendered.text().contains("after_seq 1 (byte offset 4)"));
+    assert_eq!(left_out.from, Position { offset: 4, seq: Seq(2), event: 4 });
+    assert_eq!(left_out.to, Position { offset: 11, seq: Seq(3), event: 8 });
+    assert!(rendered.text().ends_with("read_output, after_seq 1]"), "{}", rendered.text());
+    let later = Options { start_offset: 1000, ..small(8) };
+    let rendered = render(&later, &[b"aaaa", b"bbbbcccccccc", b"dddd"]);
+    assert_eq!(
+        rendered.left_out.unwrap().arguments(),
+        "after_seq 1",
+        "counted from the event, not from the start"
+    );
+    let rendered =
+        render(&Options { budget: Budget::bytes(12), ..later }, &[b"aaaa", b"bbbbcccccccc", b"dddd"]);
+    assert_eq!(rendered.left_out.unwrap().arguments(), "after_seq 1, skip_bytes 2");
 }
 
 #[test]
@@ -56,7 +66,7 @@ fn the_rest_of_a_line_that_was_drawn_again_is_read_from_its_first_byte() {
     // The first line is drawn last. Everything that was left out lies behind the position.
     let rendered = render(&small(2), &[b"one\ntwo\n", b"\x1b[2AONE\n"]);
     let left_out = rendered.left_out.unwrap();
-    assert_eq!(left_out.from, Position { offset: 4, seq: Seq(1) }, "the second line");
+    assert_eq!(left_out.from, Position { offset: 4, seq: Seq(1), event: 0 }, "the second line");
     assert_eq!(left_out.to.seq, Seq(2));
 }
 

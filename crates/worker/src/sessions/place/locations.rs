@@ -74,6 +74,10 @@ impl Refused {
         if path == Path::new("/") {
             return Some(("it is the whole host", PROJECT));
         }
+        // Before the data folder, which may be in it: another data folder would not help.
+        if self.homes.iter().any(|home| home.starts_with(path)) {
+            return Some(("it is or contains a home folder, with its keys and credentials", PROJECT));
+        }
         let overlaps = |data: &PathBuf| path.starts_with(data) || data.starts_with(path);
         if self.data.iter().any(overlaps) {
             let hint = "use a folder outside of it, or another data folder with `--data DIR`";
@@ -82,9 +86,6 @@ impl Refused {
         let is_secret = |home: &PathBuf| SECRETS.iter().any(|name| path.starts_with(home.join(name)));
         if self.homes.iter().any(is_secret) {
             return Some(("it holds keys or credentials", PROJECT));
-        }
-        if self.homes.iter().any(|home| home.starts_with(path)) {
-            return Some(("it is or contains a home folder, with its keys and credentials", PROJECT));
         }
         let in_usr = path.starts_with("/usr") && !IN_USR.iter().any(|folder| path.starts_with(folder));
         let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder)) || in_usr;
