@@ -1,0 +1,2 @@
+// Words of the area "runs".
+export const runs = {};
