@@ -1,0 +1,102 @@
+// Executions in words: what was run, and how it ended.
+
+import type { Execution } from 'headwater';
+import { strings } from '$lib/strings/en';
+import type { Tone } from '$lib/ui/state';
+
+/** A state in words. */
+export interface Outcome {
+  readonly tone: Tone;
+  readonly text: string;
+}
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  1: 'SIGHUP',
+  2: 'SIGINT',
+  3: 'SIGQUIT',
+  4: 'SIGILL',
+  6: 'SIGABRT',
+  7: 'SIGBUS',
+  8: 'SIGFPE',
+  9: 'SIGKILL',
+  11: 'SIGSEGV',
+  13: 'SIGPIPE',
+  14: 'SIGALRM',
+  15: 'SIGTERM',
+  24: 'SIGXCPU',
+  25: 'SIGXFSZ',
+  31: 'SIGSYS',
+};
+
+/** The name of a signal, or its number if it has no common one. */
+export function signalName(signal: number): string {
+  return SIGNALS[signal] ?? String(signal);
+}
+
+/** How an execution ended, or that it has not. */
+export function outcomeOf(execution: Pick<Execution, 'state' | 'exit'>): Outcome {
+  const words = strings.history.outcome;
+  const exit = execution.exit;
+  if (!exit) {
+    if (execution.state === 'queued') return { tone: 'neutral', text: words.queued };
+    if (execution.state === 'running') return { tone: 'running', text: words.running };
+    return { tone: 'neutral', text: words.ended };
+  }
+  switch (exit.reason) {
+    case 'exited':
+      return {
+        tone: exit.code === 0 ? 'success' : 'danger',
+        text: words.exited(exit.code ?? 0),
+      };
+    case 'signalled':
+      return { tone: 'danger', text: words.signalled(signalName(exit.signal ?? 0)) };
+    case 'cancelled':
+      return { tone: 'warning', text: words.cancelled };
+    case 'timed_out':
+      return { tone: 'danger', text: words.timedOut };
+    case 'oom':
+      return { tone: 'danger', text: words.outOfMemory };
+    case 'output_limit':
+      return { tone: 'danger', text: words.outputLimit };
+    case 'disk_limit':
+      return { tone: 'danger', text: words.diskLimit };
+    case 'setup_failed':
+      return { tone: 'danger', text: words.setupFailed };
+    case 'lost':
+      return { tone: 'danger', text: words.lost };
+  }
+}
+
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
+
+/** An argument as a shell would take it. */
+function quoted(argument: string): string {
+  return PLAIN_WORD.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What was run, as one text: a command line or source code. */
+export function commandText(execution: Pick<Execution, 'command'>): string {
+  const command = execution.command;
+  if ('shell' in command) return command.shell;
+  if ('argv' in command) return command.argv.map(quoted).join(' ');
+  return command.code.code;
+}
+
+/** The first line that says something, for a row of a list. */
+export function commandLine(execution: Pick<Execution, 'command'>): string {
+  const lines = commandText(execution).split('\n');
+  return lines.map((line) => line.trim()).find((line) => line !== '') ?? '';
+}
+
+/** The bytes that an execution has printed. */
+export function printedBytes(execution: Execution): number {
+  return execution.stdout_bytes + execution.stderr_bytes + execution.output_bytes;
+}
+
+/** How long it ran, or has been running until `now`. */
+export function durationOf(execution: Execution, now: number): number | null {
+  if (execution.duration_ms != null) return execution.duration_ms;
+  if (execution.state === 'queued') return null;
+  const ended = execution.exited_at ? Date.parse(execution.exited_at) : now;
+  return Math.max(0, ended - Date.parse(execution.started_at));
+}
