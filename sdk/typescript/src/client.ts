@@ -1,6 +1,6 @@
 // The client: one object for one server and one credential.
 import { concat, outputBytes } from './bytes.js';
-import * as groups from './groups.js';
+import * as groups from './groups/index.js';
 import { Http, type HeadwaterOptions, type RequestOptions } from './http.js';
 import type {
   Caller,

@@ -13,4 +13,4 @@ export { SseParser, type SseMessage } from './sse.js';
 export { Retry, sleep, type RetryOptions } from './retry.js';
 export { resumeStream, type ConnectionState, type StreamOptions } from './stream.js';
 export type * from './types.js';
-export type * from './groups.js';
+export type * from './groups/index.js';

@@ -81,7 +81,9 @@ async function* connection(
   signal?.addEventListener('abort', forward, { once: true });
   let watchdog = setTimeout(forward, silenceMs);
   try {
-    const response = await open(abort.signal);
+    const response = await open(abort.signal).catch((cause: unknown) => {
+      throw abort.signal.aborted ? new ConnectionError('The server does not answer.', { cause }) : cause;
+    });
     onOpen();
     if (response.status === 204 || !response.body) {
       yield 'end';
