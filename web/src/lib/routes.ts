@@ -19,6 +19,8 @@ export const routes: readonly Route[] = [
   { page: 'Home', pattern: '/' },
   { page: 'Sessions', pattern: '/sessions' },
   { page: 'Ide', pattern: '/sessions/:session', isFull: true },
+  { page: 'Terminal', pattern: '/sessions/:session/terminals/:name', isFull: true },
+  { page: 'Terminal', pattern: '/terminal/:session', isFull: true },
   { page: 'Execution', pattern: '/executions/:id', isPublic: true, isFull: true },
   { page: 'History', pattern: '/history' },
   { page: 'Admin', pattern: '/admin/:tab?' },

@@ -15,7 +15,8 @@ export const terminal = {
   },
   notice: {
     reconnecting: 'The connection to the server broke.',
-    reconnectingText: 'The shell keeps running. What it prints meanwhile appears here; keys that you press now are not sent.',
+    reconnectingText:
+      'The shell keeps running. What it prints meanwhile appears here; keys that you press now are not sent.',
     offline: 'This device is offline.',
     connectNow: 'Connect now',
     signedOut: 'You are signed out.',
@@ -38,7 +39,12 @@ export const terminal = {
       `Another window sets the size (${cols} × ${rows}). It becomes yours when you type.`,
   },
   welcome: {
-    art: ['    _~^~^~_      h e a d w a t e r', '~~~/       \\~~~~~~~~~~~~~~~~~~~~~~~', '  ~~~  ~~  ~~~   your shell, kept', '~~~~~~~~~~~~~~~  running for you'],
+    art: [
+      '    _~^~^~_      h e a d w a t e r',
+      '~~~/       \\~~~~~~~~~~~~~~~~~~~~~~~',
+      '  ~~~  ~~  ~~~   your shell, kept',
+      '~~~~~~~~~~~~~~~  running for you',
+    ],
     label: 'Welcome to Headwater',
     tips: [
       { keys: 'Tab', text: 'completes commands and files' },

@@ -20,7 +20,9 @@ describe('asciicast', () => {
     const recording = parseCast(V3, 1);
     expect([recording.rows, recording.cols, recording.title]).toEqual([30, 100, 'exe_1']);
     expect(recording.events.map((event) => event.code).join('')).toBe('ormox'.replace('mo', 'om'));
-    expect(recording.events.map((event) => event.at)).toEqual([0.25, 0.3, 10.3, 10.3, 10.5].map((at) => expect.closeTo(at) as number));
+    expect(recording.events.map((event) => event.at)).toEqual(
+      [0.25, 0.3, 10.3, 10.3, 10.5].map((at) => expect.closeTo(at) as number),
+    );
     expect(recording.duration).toBeCloseTo(10.5);
     expect(recording.played).toBeCloseTo(1.5);
     expect(recording.events[1]).toMatchObject({ code: 'r', rows: 40, cols: 80 });

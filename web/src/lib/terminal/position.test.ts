@@ -17,7 +17,12 @@ function output(seq: number, text: string): ServerFrame {
 }
 
 /** What the server sends to a viewer that continues there, with output divided into parts of at most `credit` bytes. */
-function* serve(log: { seq: number; text: string }[], after: number, skip: number, credit: number): Generator<ServerFrame> {
+function* serve(
+  log: { seq: number; text: string }[],
+  after: number,
+  skip: number,
+  credit: number,
+): Generator<ServerFrame> {
   yield ATTACHED;
   let before = after;
   let left = skip;
