@@ -83,9 +83,7 @@ export function requestOf(
   const idle = read('idle', form.idle, parseTime, words.badTime);
   const { env, secrets } = readEnv(form.env, errors);
   if (Object.keys(errors).length > 0) return { request: null, errors };
-  const limits = Object.fromEntries(
-    Object.entries(all).filter((entry) => entry[1] !== null),
-  ) as Limits;
+  const limits = Object.fromEntries(Object.entries(all).filter((entry) => entry[1] !== null)) as Limits;
   const name = form.name.trim();
   const request: SessionRequest = {
     network: form.network,

@@ -8,7 +8,7 @@ export const sessions = {
   filterState: 'State',
   filterScope: 'Which sessions',
   filterOwner: 'Owner',
-  anyState: 'All states',
+  anyState: 'Ready and hibernated',
   anyOwner: 'All owners',
   scopeMine: 'My sessions',
   scopeAll: 'All sessions',
