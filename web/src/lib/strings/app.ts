@@ -64,7 +64,9 @@ export const states = {
 export const connection = {
   offline: 'You are offline. What runs keeps running.',
   reconnecting: (seconds: number): string =>
-    seconds > 0 ? `The server does not answer. Trying again in ${seconds} s.` : 'The server does not answer. Trying now.',
+    seconds > 0
+      ? `The server does not answer. Trying again in ${seconds} s.`
+      : 'The server does not answer. Trying now.',
   now: 'Try now',
 };
 

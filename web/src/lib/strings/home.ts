@@ -26,6 +26,6 @@ export const home = {
   version: (version: string): string => `Headwater ${version}`,
   noLanguages: 'No language is installed on this server, so shell commands only.',
   shell: 'Shell command',
-  reset: 'Sample',
+  codeHint: 'Tab indents. Press Escape, then Tab, to leave the field. Control and Enter runs the code.',
   resetHint: 'Put the sample of this language back',
 };

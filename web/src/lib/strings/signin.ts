@@ -7,7 +7,8 @@ export const signin = {
   token: 'Token',
   name: 'User name',
   tokenLabel: 'API token',
-  tokenHint: 'The first one is in the file “token” of the server’s data folder. The address that the server prints at its start signs in too.',
+  tokenHint:
+    'The first one is in the file “token” of the server’s data folder. The address that the server prints at its start signs in too.',
   submit: 'Sign in',
   wrongPassword: 'The user name or the password is wrong.',
   wrongToken: 'This token is not valid. It may have expired or been revoked.',
