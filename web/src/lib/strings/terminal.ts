@@ -40,10 +40,11 @@ export const terminal = {
   },
   welcome: {
     art: [
-      '    _~^~^~_      h e a d w a t e r',
-      '~~~/       \\~~~~~~~~~~~~~~~~~~~~~~~',
-      '  ~~~  ~~  ~~~   your shell, kept',
-      '~~~~~~~~~~~~~~~  running for you',
+      '         /\\',
+      '    /\\  /  \\      headwater',
+      '   /  \\/ ~  \\',
+      '  / ~  \\ ~~  \\    the shell keeps running',
+      ' ~~~~~~~~~~~~~~~  ~  ~   ~',
     ],
     label: 'Welcome to Headwater',
     tips: [

@@ -4,7 +4,7 @@
 const MAX_TITLE = 120;
 
 /** Control characters, and marks that change the direction of the text around them or are invisible. */
- 
+
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /** A title as one short line without control characters. */
@@ -34,6 +34,5 @@ export function openLink(address: string): void {
 
 /** Pasted text without control characters: an escape in it could end a bracketed paste and run what follows. */
 export function cleanPaste(text: string): string {
-   
   return text.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000b-\u000c\u000e-\u001f\u007f-\u009f]/g, '');
 }
