@@ -40,6 +40,8 @@ export const ide = {
   uploading: (done: number, all: number) => `Uploading ${done} of ${all}`,
   uploaded: (count: number) => (count === 1 ? '1 file uploaded' : `${count} files uploaded`),
   uploadFailed: (name: string) => `${name} was not uploaded`,
+  existing: (count: number) =>
+    count === 1 ? '1 file exists already and was left' : `${count} files exist already and were left`,
   cancelUpload: 'Cancel',
   deleted: (name: string) => `${name} deleted`,
   moved: (name: string, folder: string) => `${name} moved to ${folder === '' ? 'the workspace' : folder}`,
@@ -117,7 +119,11 @@ export const ide = {
     name === null ? `${label} is not installed on this server` : `${label} is not installed: apt-get install ${name}`,
   buildOk: (duration: string, cached: boolean) => (cached ? 'Built (from the cache)' : `Built in ${duration}`),
   buildFailed: (errors: number) =>
-    errors === 0 ? 'The build failed' : errors === 1 ? 'The build failed: 1 error' : `The build failed: ${errors} errors`,
+    errors === 0
+      ? 'The build failed'
+      : errors === 1
+        ? 'The build failed: 1 error'
+        : `The build failed: ${errors} errors`,
   buildStates: {
     running: 'The build is running',
     success: 'Built',
