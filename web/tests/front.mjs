@@ -6,7 +6,8 @@ import { connect } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+// HEADWATER_DIST: another folder, for people who build at the same time.
+const dist = process.env.HEADWATER_DIST ?? fileURLToPath(new URL('../dist/', import.meta.url));
 const SERVED = /^\/(v1|login|docs|openapi\.json|oauth|readyz|healthz|metrics|mcp|tool-progress|\.well-known)([/?]|$)/;
 const TYPES = {
   '.html': 'text/html; charset=utf-8',

@@ -21,6 +21,7 @@ export const routes: readonly Route[] = [
   { page: 'Ide', pattern: '/sessions/:session', isFull: true },
   { page: 'Terminal', pattern: '/sessions/:session/terminals/:name', isFull: true },
   { page: 'Terminal', pattern: '/terminal/:session', isFull: true },
+  { page: 'Replay', pattern: '/executions/:id/replay', isFull: true },
   { page: 'Execution', pattern: '/executions/:id', isPublic: true, isFull: true },
   { page: 'History', pattern: '/history' },
   { page: 'Admin', pattern: '/admin/:tab?' },

@@ -126,6 +126,7 @@ export const terminal = {
   },
   replay: {
     label: 'Recording',
+    back: 'Open the execution',
     play: 'Play',
     pause: 'Pause',
     restart: 'Play again',
