@@ -2,6 +2,7 @@
 import type { Execution, Session } from 'headwater';
 import { auth } from './auth.svelte';
 import { client } from './client';
+import { connection } from './connection.svelte';
 
 const RECENT = 12;
 
@@ -71,8 +72,10 @@ class Activity {
       if (document.visibilityState === 'visible') this.refreshSoon();
     };
     document.addEventListener('visibilitychange', shown);
+    const restored = connection.onRestored(() => this.refreshSoon());
     this.refreshSoon();
     return () => {
+      restored();
       this.#isActive = false;
       clearTimeout(this.#timer);
       document.removeEventListener('visibilitychange', shown);
