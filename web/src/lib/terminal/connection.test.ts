@@ -169,6 +169,10 @@ describe('connection', () => {
     expect(last().sent[1]).toEqual(new Uint8Array([0x12, 30, 0, 90, 0]));
     connection.close();
     connection.connect();
+    connection.resize({ rows: 31, cols: 90 });
+    expect(last().sent).toHaveLength(0);
+    last().attach();
+    expect(last().sent[1]).toEqual(new Uint8Array([0x12, 31, 0, 90, 0]));
     expect([last().parameter('rows'), last().parameter('cols')]).toEqual(['30', '90']);
   });
 

@@ -52,6 +52,8 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #position = new Position();
   #size: Size;
+  /** The size that the server knows. */
+  #sentSize: Size;
   #state: ConnectionState = { kind: 'connecting' };
   #socket: WebSocket | undefined;
   #attempt = 0;
@@ -60,7 +62,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#size = options.size;
+    this.#size = this.#sentSize = options.size;
   }
 
   get state(): ConnectionState {
@@ -82,6 +84,7 @@ export class Connection {
     this.#set({ kind: 'connecting' });
     const resume = this.#position.resume;
     this.#position.connecting();
+    this.#sentSize = this.#size;
     const open = this.#options.open ?? ((address) => new WebSocket(address));
     const socket = open(this.#options.address(this.#size, resume));
     socket.binaryType = 'arraybuffer';
@@ -103,15 +106,21 @@ export class Connection {
 
   /** The viewer's window has this size. */
   resize(size: Size): void {
-    if (size.rows === this.#size.rows && size.cols === this.#size.cols) return;
     this.#size = size;
-    if (this.#state.kind === 'connected') this.#socket?.send(encodeResize(size));
+    if (this.#state.kind === 'connected') this.#sendSize();
   }
 
   /** Closes the connection; the terminal keeps running. */
   close(): void {
     this.#drop();
     this.#set({ kind: 'closed' });
+  }
+
+  #sendSize(): void {
+    const { rows, cols } = this.#size;
+    if (rows === this.#sentSize.rows && cols === this.#sentSize.cols) return;
+    this.#sentSize = this.#size;
+    this.#socket?.send(encodeResize(this.#size));
   }
 
   #set(state: ConnectionState): void {
@@ -149,6 +158,8 @@ export class Connection {
       clearTimeout(this.#timer);
       this.#attempt = 0;
       this.#set({ kind: 'connected', readOnly: frame.readOnly });
+      // The window may have changed since the socket was opened.
+      this.#sendSize();
     }
     this.#options.sink.event(frame);
     if (frame.type === 'exited') this.#set({ kind: 'ended', code: frame.code, message: frame.message });
