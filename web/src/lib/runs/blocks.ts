@@ -6,13 +6,12 @@ import type { Span } from './spans';
 export interface Row {
   readonly kind: RowKind;
   readonly text: string;
-  readonly spans: readonly Span[];
+  readonly spans: readonly Span[] | null;
   readonly at: number;
   readonly cut: number;
 }
 
 const KINDS: readonly RowKind[] = ['stdout', 'stderr', 'output', 'gap'];
-const NO_SPANS: readonly Span[] = [];
 /** What a row needs besides its text: its start, time and kind. */
 const ROW_BYTES = 9;
 const SPAN_BYTES = 64;
@@ -45,9 +44,11 @@ export class Packed {
       start += row.text.length + 1;
       this.#at[index] = row.at;
       this.#kinds[index] = KINDS.indexOf(row.kind);
-      if (row.spans.length > 0) this.#spans.set(index, row.spans);
+      if (row.spans !== null && row.spans.length > 0) {
+        this.#spans.set(index, row.spans);
+        spans += row.spans.length;
+      }
       if (row.cut > 0) this.#cut.set(index, row.cut);
-      spans += row.spans.length;
     });
     this.#starts[rows.length] = start;
     this.bytes = this.text.length + rows.length * ROW_BYTES + spans * SPAN_BYTES;
@@ -57,7 +58,7 @@ export class Packed {
     return {
       kind: this.kind(index),
       text: this.rowText(index),
-      spans: this.#spans.get(index) ?? NO_SPANS,
+      spans: this.#spans.get(index) ?? null,
       at: this.#at[index] ?? 0,
       cut: this.#cut.get(index) ?? 0,
     };

@@ -74,8 +74,9 @@ export class Parser {
         at = this.#inSequence(text, at, to);
         continue;
       }
+      // `test` allocates nothing, unlike `exec`.
       CONTROL.lastIndex = at;
-      const next = CONTROL.exec(text)?.index ?? text.length;
+      const next = CONTROL.test(text) ? CONTROL.lastIndex - 1 : text.length;
       if (next > at) to.text(text.slice(at, next), this.style);
       if (next < text.length) this.#control(text.charCodeAt(next), to);
       at = next + 1;

@@ -5,7 +5,7 @@
 // each other. Rows are ordered by their first byte.
 import { Parser, type Actions, type ParserState } from './parser';
 import { cutSpans, setSpan, shiftSpans, type Span } from './spans';
-import type { Style } from './style';
+import { PLAIN, type Style } from './style';
 import { StreamDecoder } from './utf8';
 
 export type Stream = 'stdout' | 'stderr' | 'output';
@@ -18,15 +18,18 @@ export type RowKind = Stream | 'gap';
 export interface LiveRow {
   kind: RowKind;
   text: string;
-  spans: Span[];
+  /** Null as long as all of it is plain. */
+  spans: Span[] | null;
   /** Milliseconds since the start, when its first byte was written. */
   at: number;
   /** Characters of the row that are not kept, because it is very long. */
   cut: number;
 }
 
-/** Rows that stay changeable. No progress display is taller. */
+/** Rows that stay changeable, at least. No progress display is taller. */
 export const LIVE_ROWS = 100;
+/** With this many rows, the oldest ones freeze: many at once, which is quicker than one by one. */
+const MAX_LIVE_ROWS = 256;
 /** With more text than this, rows freeze earlier, so that checkpoints stay small. */
 const LIVE_CHARS = 1 << 16;
 /** Text of a row beyond this is counted, not kept. */
@@ -97,7 +100,7 @@ export class Screen {
     cursor.parser = new Parser();
     cursor.y = cursor.rows.length;
     cursor.x = 0;
-    this.#open({ kind: 'gap', text, spans: [], at, cut: 0 });
+    this.#open({ kind: 'gap', text, spans: null, at, cut: 0 });
   }
 
   /** No more output will come. */
@@ -110,7 +113,7 @@ export class Screen {
 
   snapshot(): ScreenState {
     return {
-      live: this.live.map((row) => ({ ...row, spans: row.spans.map((span) => ({ ...span })) })),
+      live: this.live.map((row) => ({ ...row, spans: row.spans?.map((span) => ({ ...span })) ?? null })),
       liveChars: this.#liveChars,
       cursors: this.#cursors.map((cursor) => ({
         parser: cursor.parser.snapshot(),
@@ -130,7 +133,7 @@ export class Screen {
   }
 
   #restore(from: ScreenState): void {
-    this.live = from.live.map((row) => ({ ...row, spans: row.spans.map((span) => ({ ...span })) }));
+    this.live = from.live.map((row) => ({ ...row, spans: row.spans?.map((span) => ({ ...span })) ?? null }));
     this.#liveChars = from.liveChars;
     this.#cursors = from.cursors.map((state) => {
       const parser = new Parser();
@@ -157,25 +160,37 @@ export class Screen {
     const before = this.live[this.live.length - 1];
     if (before) this.#liveChars += before.text.length;
     this.live.push(row);
-    while (this.live.length > LIVE_ROWS || (this.#liveChars > LIVE_CHARS && this.live.length > 1)) {
-      const oldest = this.live.shift() as LiveRow;
-      this.#liveChars = Math.max(0, this.#liveChars - oldest.text.length);
-      for (const cursor of this.#cursors) {
-        if (cursor.rows[0] !== oldest) continue;
-        cursor.rows.shift();
-        if (cursor.y === 0) cursor.x = 0;
-        cursor.y = Math.max(0, cursor.y - 1);
-        cursor.saved.y = Math.max(0, cursor.saved.y - 1);
-        if (cursor.origin > 0) cursor.origin -= 1;
-      }
-      this.#freeze(oldest);
+    if (this.live.length > MAX_LIVE_ROWS || this.#liveChars > LIVE_CHARS) this.#freezeOldest();
+  }
+
+  #freezeOldest(): void {
+    let count = Math.max(0, this.live.length - LIVE_ROWS);
+    let chars = this.#liveChars;
+    for (let i = 0; i < this.live.length - 1; i += 1) {
+      if (i >= count && chars <= LIVE_CHARS / 2) break;
+      count = Math.max(count, i + 1);
+      chars -= this.live[i]?.text.length ?? 0;
     }
+    this.#liveChars = Math.max(0, chars);
+    const oldest = this.live.splice(0, count);
+    const isOldest = new Set(oldest);
+    for (const cursor of this.#cursors) {
+      let gone = 0;
+      while (gone < cursor.rows.length && isOldest.has(cursor.rows[gone] as LiveRow)) gone += 1;
+      if (gone === 0) continue;
+      cursor.rows.splice(0, gone);
+      if (cursor.y < gone) cursor.x = 0;
+      cursor.y = Math.max(0, cursor.y - gone);
+      cursor.saved.y = Math.max(0, cursor.saved.y - gone);
+      if (cursor.origin >= 0) cursor.origin = Math.max(0, cursor.origin - gone);
+    }
+    oldest.forEach(this.#freeze);
   }
 
   /** Returns the row of the cursor, and opens rows if there is none yet. */
   #row(stream: Stream, cursor: Cursor): LiveRow {
     while (cursor.y >= cursor.rows.length) {
-      const row: LiveRow = { kind: stream, text: '', spans: [], at: this.#at, cut: 0 };
+      const row: LiveRow = { kind: stream, text: '', spans: null, at: this.#at, cut: 0 };
       cursor.rows.push(row);
       this.#open(row);
     }
@@ -327,9 +342,13 @@ function put(row: LiveRow, column: number, text: string, style: Style): void {
   } else if (length > MAX_OVERWRITE) {
     row.text = whole(row.text.slice(0, column)) + text;
     row.cut = 0;
-    cutSpans(row.spans, column);
+    if (row.spans) cutSpans(row.spans, column);
   } else {
     row.text = whole(row.text.slice(0, column)) + text + wholeStart(row.text.slice(column + text.length));
+  }
+  if (row.spans === null) {
+    if (style === PLAIN) return;
+    row.spans = [];
   }
   setSpan(row.spans, column, column + text.length, style);
 }
@@ -337,11 +356,11 @@ function put(row: LiveRow, column: number, text: string, style: Style): void {
 function eraseInRow(row: LiveRow, column: number, mode: number): void {
   if (mode === 0) {
     row.text = whole(row.text.slice(0, column));
-    cutSpans(row.spans, column);
+    if (row.spans) cutSpans(row.spans, column);
   } else if (mode === 1) overwrite(row, 0, Math.min(column + 1, row.text.length));
   else {
     row.text = '';
-    row.spans.length = 0;
+    row.spans = null;
   }
   row.cut = 0;
 }
@@ -349,12 +368,13 @@ function eraseInRow(row: LiveRow, column: number, mode: number): void {
 /** Replaces characters by spaces. */
 function overwrite(row: LiveRow, column: number, count: number): void {
   if (count <= 0 || column >= row.text.length) return;
-  put(row, column, ' '.repeat(count), { fg: -1, bg: -1, flags: 0, link: null });
+  put(row, column, ' '.repeat(count), PLAIN);
 }
 
 function remove(row: LiveRow, column: number, count: number): void {
   if (column >= row.text.length) return;
   row.text = whole(row.text.slice(0, column)) + wholeStart(row.text.slice(column + count));
+  if (!row.spans) return;
   shiftSpans(row.spans, column, -count);
   cutSpans(row.spans, row.text.length);
 }
@@ -362,7 +382,7 @@ function remove(row: LiveRow, column: number, count: number): void {
 function insert(row: LiveRow, column: number, count: number): void {
   if (row.text.length > MAX_OVERWRITE) return;
   row.text = whole(row.text.slice(0, column)) + ' '.repeat(count) + wholeStart(row.text.slice(column));
-  shiftSpans(row.spans, column, count);
+  if (row.spans) shiftSpans(row.spans, column, count);
 }
 
 /** Half of a character outside the BMP becomes a space. */

@@ -48,7 +48,8 @@ export function segments(
 ): Segment[] {
   const text = row.text.length > limit ? row.text.slice(0, limit) : row.text;
   const links = findLinks(text);
-  if (row.spans.length === 0 && links.length === 0 && hits.length === 0 && selection === null) {
+  const spans = row.spans ?? [];
+  if (spans.length === 0 && links.length === 0 && hits.length === 0 && selection === null) {
     return text === '' ? [] : [{ text, css: '', link: null, hit: 0, selected: false }];
   }
   const cuts = new Set<number>([0, text.length]);
@@ -56,7 +57,7 @@ export function segments(
     if (start > 0 && start < text.length) cuts.add(start);
     if (end > 0 && end < text.length) cuts.add(end);
   };
-  row.spans.forEach(cut);
+  spans.forEach(cut);
   links.forEach(cut);
   hits.forEach(cut);
   if (selection) cut(selection);
@@ -66,7 +67,7 @@ export function segments(
   for (let i = 0; i + 1 < sorted.length; i += 1) {
     const start = sorted[i] ?? 0;
     const end = sorted[i + 1] ?? 0;
-    const style = at(row.spans, 'span', start)?.style ?? null;
+    const style = at(spans, 'span', start)?.style ?? null;
     const hit = at(hits, 'hit', start);
     result.push({
       text: text.slice(start, end),

@@ -32,8 +32,29 @@ export function isPlain(style: Style): boolean {
   return style === PLAIN || sameStyle(style, PLAIN);
 }
 
+/** What sequences made of styles: programs use the same few over and over, and equal styles become one object. */
+let transitions = new Map<Style, Map<string, Style>>();
+let transitionCount = 0;
+
 /** Returns the style after an SGR sequence with these parameters. Unknown parameters have no effect. */
 export function applySgr(style: Style, parameters: string): Style {
+  if (parameters === '' || parameters === '0') return withLink(PLAIN, style.link ?? '');
+  let known = transitions.get(style);
+  const found = known?.get(parameters);
+  if (found !== undefined) return found;
+  if (transitionCount > 2000) {
+    transitions = new Map();
+    transitionCount = 0;
+    known = undefined;
+  }
+  if (known === undefined) transitions.set(style, (known = new Map()));
+  const next = sgr(style, parameters);
+  known.set(parameters, next);
+  transitionCount += 1;
+  return next;
+}
+
+function sgr(style: Style, parameters: string): Style {
   let { fg, bg, flags } = style;
   // `38:2::r:g:b` and `38;2;r;g;b` are both in use.
   const parts = parameters.split(';');
@@ -88,7 +109,7 @@ export function applySgr(style: Style, parameters: string): Style {
 
 /** Returns the style with a link, or without one. Only http and https become links. */
 export function withLink(style: Style, target: string): Style {
-  const link = webAddress(target);
+  const link = target === '' ? null : webAddress(target);
   if (link === style.link) return style;
   const next: Style = { ...style, link };
   return isPlain(next) ? PLAIN : next;

@@ -5,6 +5,7 @@ const lines = (n: number): string => (n === 1 ? '1 line' : `${count(n)} lines`);
 
 export const runs = {
   output: 'Output',
+  lines,
   gap: (n: number) => `${bytes(n)} of output are not kept`,
   lostRow: 'This part of the output is no longer kept',
   loadingRow: 'Loading…',
