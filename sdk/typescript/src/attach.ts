@@ -73,6 +73,9 @@ export class Attachment implements AsyncIterable<ServerFrame> {
   #skip = 0;
   /** The bytes that are missing of a screen. */
   #screenLeft = 0;
+  /** Bytes of output that came and were not taken yet. */
+  #unread = 0;
+  /** Bytes that were taken and not granted again yet. */
   #credit = 0;
 
   constructor(
@@ -141,6 +144,7 @@ export class Attachment implements AsyncIterable<ServerFrame> {
 
   /** Lets the server send as much as was taken; small amounts are collected. */
   #grant(bytes: number): void {
+    this.#unread -= bytes;
     this.#credit += bytes;
     if (this.#credit < this.#window / 4 || this.#socket?.readyState !== 1) return;
     this.#socket.send(frames.creditFrame(this.#credit));
@@ -212,7 +216,7 @@ export class Attachment implements AsyncIterable<ServerFrame> {
       socket.onopen = () => {
         wasOpen = true;
         this.#credit = 0;
-        socket.send(frames.creditFrame(this.#window));
+        socket.send(frames.creditFrame(Math.max(0, this.#window - this.#unread)));
         for (const frame of this.#waiting.splice(0)) socket.send(frame);
         this.#enter('connected');
       };
@@ -240,6 +244,7 @@ export class Attachment implements AsyncIterable<ServerFrame> {
   }
 
   #passOutput(frame: frames.OutputFrame): void {
+    this.#unread += frame.bytes.length;
     if (this.#screenLeft > 0) {
       this.#screenLeft -= Math.min(this.#screenLeft, frame.bytes.length);
       if (this.#screenLeft === 0) this.#seq = frame.seq;
