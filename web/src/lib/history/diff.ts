@@ -30,11 +30,7 @@ export function splitLines(text: string): string[] {
 }
 
 /** Compares two lists of lines. */
-export function diffLines(
-  left: readonly string[],
-  right: readonly string[],
-  maxEdits = MAX_EDITS,
-): Diff {
+export function diffLines(left: readonly string[], right: readonly string[], maxEdits = MAX_EDITS): Diff {
   let start = 0;
   while (start < left.length && start < right.length && left[start] === right[start]) start += 1;
   let leftEnd = left.length;
@@ -55,13 +51,11 @@ export function diffLines(
   let r = start;
   for (const step of steps ?? replaced(middleLeft.length, middleRight.length)) {
     if (step === 'same') same(l++, r++);
-    else if (step === 'left')
-      lines.push({ kind: 'left', text: left[l] ?? '', left: ++l, right: null });
+    else if (step === 'left') lines.push({ kind: 'left', text: left[l] ?? '', left: ++l, right: null });
     else lines.push({ kind: 'right', text: right[r] ?? '', left: null, right: ++r });
   }
   for (; l < left.length; l += 1, r += 1) same(l, r);
-  const count = (kind: DiffLine['kind']): number =>
-    lines.reduce((sum, line) => sum + (line.kind === kind ? 1 : 0), 0);
+  const count = (kind: DiffLine['kind']): number => lines.reduce((sum, line) => sum + (line.kind === kind ? 1 : 0), 0);
   return { lines, added: count('right'), removed: count('left'), isCoarse: steps === null };
 }
 
@@ -70,11 +64,7 @@ function replaced(left: number, right: number): DiffLine['kind'][] {
 }
 
 /** The steps of the shortest difference; `null` if it has more than `maxEdits`. */
-function shortestEdits(
-  left: readonly string[],
-  right: readonly string[],
-  maxEdits: number,
-): DiffLine['kind'][] | null {
+function shortestEdits(left: readonly string[], right: readonly string[], maxEdits: number): DiffLine['kind'][] | null {
   const limit = Math.min(maxEdits, left.length + right.length);
   const offset = limit + 1;
   const furthest = new Int32Array(2 * limit + 3);

@@ -24,8 +24,7 @@ export function bars(
 ): number[] {
   const sums = Array<number>(count).fill(0);
   const span = Math.max(1, durationMs);
-  const barOf = (atMs: number): number =>
-    Math.min(count - 1, Math.max(0, Math.floor((atMs / span) * count)));
+  const barOf = (atMs: number): number => Math.min(count - 1, Math.max(0, Math.floor((atMs / span) * count)));
   for (const { atMs, bytes } of printed) {
     const bar = barOf(atMs);
     sums[bar] = (sums[bar] ?? 0) + bytes;

@@ -1,6 +1,7 @@
 // Executions in words: what was run, and how it ended.
 
 import type { Execution } from 'headwater';
+import { commandText as textOf, signalName } from '$lib/runs/words';
 import { strings } from '$lib/strings/en';
 import type { Tone } from '$lib/ui/state';
 
@@ -8,29 +9,6 @@ import type { Tone } from '$lib/ui/state';
 export interface Outcome {
   readonly tone: Tone;
   readonly text: string;
-}
-
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: 'SIGHUP',
-  2: 'SIGINT',
-  3: 'SIGQUIT',
-  4: 'SIGILL',
-  6: 'SIGABRT',
-  7: 'SIGBUS',
-  8: 'SIGFPE',
-  9: 'SIGKILL',
-  11: 'SIGSEGV',
-  13: 'SIGPIPE',
-  14: 'SIGALRM',
-  15: 'SIGTERM',
-  24: 'SIGXCPU',
-  25: 'SIGXFSZ',
-  31: 'SIGSYS',
-};
-
-/** The name of a signal, or its number if it has no common one. */
-export function signalName(signal: number): string {
-  return SIGNALS[signal] ?? String(signal);
 }
 
 /** How an execution ended, or that it has not. */
@@ -67,25 +45,9 @@ export function outcomeOf(execution: Pick<Execution, 'state' | 'exit'>): Outcome
   }
 }
 
-const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
-
-/** An argument as a shell would take it. */
-function quoted(argument: string): string {
-  return PLAIN_WORD.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
-}
-
 /** What was run, as one text: a command line or source code. */
 export function commandText(execution: Pick<Execution, 'command'>): string {
-  const command = execution.command;
-  if ('shell' in command) return command.shell;
-  if ('argv' in command) return command.argv.map(quoted).join(' ');
-  return command.code.code;
-}
-
-/** The first line that says something, for a row of a list. */
-export function commandLine(execution: Pick<Execution, 'command'>): string {
-  const lines = commandText(execution).split('\n');
-  return lines.map((line) => line.trim()).find((line) => line !== '') ?? '';
+  return textOf(execution.command);
 }
 
 /** The bytes that an execution has printed. */

@@ -5,5 +5,5 @@
  * to no server and no log contains.
  */
 export function shareUrl(path: string, token: string): string {
-  return `${location.origin}${path}#token=${encodeURIComponent(token)}`;
+  return `${location.origin}${path}#share=${encodeURIComponent(token)}`;
 }

@@ -43,8 +43,7 @@ export const sessions = {
   cpuNow: (cpus: string): string => `${cpus} CPU`,
   cpuLimit: (cpus: number): string => (cpus === 1 ? 'limit 1 CPU' : `limit ${cpus} CPUs`),
   notCounted: 'Not counted on this host',
-  created: 'created',
-  active: 'active',
+  activeNow: 'now',
   emptyTitle: 'No sessions yet',
   emptyText:
     'A session is a workspace with its own limits. Programs that you start in it share its files and keep running when you close the page.',
