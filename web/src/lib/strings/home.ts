@@ -2,7 +2,7 @@
 export const home = {
   title: 'Home',
   heading: 'Run something',
-  lead: 'In a fresh, isolated session that ends with the program.',
+  lead: 'In a temporary session that ends with the program.',
   language: 'Language',
   code: 'Code',
   run: 'Run',
@@ -13,6 +13,7 @@ export const home = {
   openRun: 'Open',
   runningTitle: 'Running',
   recentTitle: 'Recent executions',
+  templatesTitle: 'Start a session with files',
   sessionsTitle: 'Sessions',
   all: 'All',
   noneRecent: 'Nothing has run yet. Press Run above.',
