@@ -36,8 +36,19 @@ async function open(path) {
   return page;
 }
 
+/** Starts a program that waits for `go`, so that the page is ready when it begins. */
 function start(code) {
-  return server.api('POST', '/v1/executions', { language: 'python', code });
+  return server.api('POST', '/v1/executions', { language: 'python', code: `input()\n${code}`, stdin: 'open' });
+}
+
+async function go(id) {
+  const headers = { authorization: `Bearer ${server.token}` };
+  await fetch(`${server.direct}/v1/executions/${id}/stdin?eof=true`, { method: 'POST', headers, body: '\n' });
+}
+
+/** Waits until the page has all events. */
+async function complete(page) {
+  await page.locator('[role=log][data-phase=closed]').waitFor({ timeout: 180_000 });
 }
 
 function quantile(values, share) {
@@ -48,7 +59,7 @@ function quantile(values, share) {
 /** A program prints the time; the page notes when the frame with that text has been drawn. */
 async function latency() {
   const { id } = await start(
-    'import time\ntime.sleep(3)\nfor i in range(200):\n  print("at", int(time.time()*1000), flush=True)\n  time.sleep(0.05)\ntime.sleep(1)',
+    'import time\nfor i in range(200):\n  print("at", int(time.time()*1000), flush=True)\n  time.sleep(0.05)\ntime.sleep(1)',
   );
   const page = await open(`/executions/${id}`);
   await page.getByRole('log').waitFor();
@@ -73,7 +84,8 @@ async function latency() {
       }),
     ).observe(document.querySelector('[role=log]'), { subtree: true, childList: true, characterData: true });
   });
-  await page.locator('[data-exit]').waitFor({ timeout: 60_000 });
+  await go(id);
+  await complete(page);
   const values = await page.evaluate(() => window.latencies);
   print('write to glyph, median', `${quantile(values, 0.5)} ms`);
   print('write to glyph, p95', `${quantile(values, 0.95)} ms (${values.length} lines)`);
@@ -87,7 +99,6 @@ async function stream() {
       'import sys,time',
       'line = b"the quick brown fox \\x1b[32mjumps\\x1b[0m over the lazy dog 0123456789 abcdefghijkl\\n"',
       'part = line * (100000 // len(line))',
-      'time.sleep(3)',
       'begin = time.time(); sent = 0',
       'while sent < 100_000_000:',
       '  sys.stdout.buffer.write(part); sys.stdout.buffer.flush(); sent += len(part)',
@@ -112,21 +123,31 @@ async function stream() {
     };
     requestAnimationFrame(tick);
   });
+  const client = await page.context().newCDPSession(page);
+  await client.send('Performance.enable', { timeDomain: 'threadTicks' });
   const begin = Date.now();
-  await page.locator('[data-exit]').waitFor({ timeout: 180_000 });
+  await go(id);
+  await complete(page);
   const { frames, long, lines } = await page.evaluate(() => ({
     frames: window.frames_,
     long: window.long,
     lines: document.querySelector('[role=log]')?.getAttribute('data-lines'),
   }));
-  const client = await page.context().newCDPSession(page);
-  await client.send('Performance.enable');
   const { metrics } = await client.send('Performance.getMetrics');
   const metric = (name) => metrics.find((one) => one.name === name)?.value ?? 0;
   print('10 MB/s: frames', `${frames.length} in ${((Date.now() - begin) / 1000).toFixed(1)} s, ${lines} lines`);
-  print('10 MB/s: frames over 50 ms', `${frames.filter((ms) => ms > 50).length}, longest ${Math.round(Math.max(...frames))} ms`);
-  print('10 MB/s: tasks of the page over 50 ms', `${long.length}${long.length > 0 ? `, longest ${Math.max(...long)} ms` : ''}`);
-  print('10 MB/s: main thread busy', `${(metric('TaskDuration') || 0).toFixed(1)} s (script ${metric('ScriptDuration').toFixed(1)}, layout ${metric('LayoutDuration').toFixed(1)}, style ${metric('RecalcStyleDuration').toFixed(1)})`);
+  print(
+    '10 MB/s: frames over 50 ms',
+    `${frames.filter((ms) => ms > 50).length}, longest ${Math.round(Math.max(...frames))} ms`,
+  );
+  print(
+    '10 MB/s: tasks of the page over 50 ms',
+    `${long.length}${long.length > 0 ? `, longest ${Math.max(...long)} ms` : ''}`,
+  );
+  print(
+    '10 MB/s: main thread busy',
+    `${metric('TaskDuration').toFixed(1)} s of CPU (script ${metric('ScriptDuration').toFixed(1)}, layout ${metric('LayoutDuration').toFixed(1)}, style ${metric('RecalcStyleDuration').toFixed(1)})`,
+  );
   await page.context().close();
 }
 
@@ -135,6 +156,7 @@ async function heap() {
   const { id } = await start(
     'import sys\nline = b"the quick brown fox jumps over the lazy dog 0123456789 abcdefghijkl %09d\\n"\nfor i in range(1250): sys.stdout.buffer.write(b"".join(line % (i * 1000 + j) for j in range(1000)))',
   );
+  await go(id);
   await server.api('GET', `/v1/executions/${id}?wait=60s`);
   const page = await open('/history');
   const client = await page.context().newCDPSession(page);
