@@ -230,7 +230,7 @@ test('commands have marks with their exit state, and their output can be copied'
   await expect.poll(() => app.evaluate(() => navigator.clipboard.readText())).toBe('1\n2\n3');
   await screen(app).click({ force: true });
   await app.keyboard.press('Control+Shift+ArrowUp');
-  await expect(app.locator('.command-focused')).toHaveAttribute('aria-label', /forged/);
+  await expect(app.locator('.command-focused')).toHaveAttribute('aria-label', /printf/);
   await app.keyboard.press('Control+Shift+ArrowUp');
   await expect(app.locator('.command-focused')).toHaveAttribute('aria-label', /does-not-exist/);
 });
