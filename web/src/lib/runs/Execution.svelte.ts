@@ -1,5 +1,6 @@
 // One execution as views see it: its record, the state of its events, its lines, and what can be done with it.
 import { ApiError, type ConnectionState, type Execution as Info, type Headwater, type SessionUsage } from 'headwater';
+import { untrack } from 'svelte';
 import { activity } from '../app/activity.svelte';
 import { runs } from '../strings/runs';
 import { OutputDocument } from './document';
@@ -75,10 +76,8 @@ export class Execution {
   open(): () => void {
     this.#users += 1;
     if (this.#users === 1) {
-      this.#abort = new AbortController();
-      void this.#load(this.#abort.signal);
-      void this.#follow(this.#abort.signal);
-      if (this.#meter) void this.#measure(this.#abort.signal);
+      // An effect that opens it must not run again with every event.
+      untrack(() => this.#begin());
     }
     let isOpen = true;
     return () => {
@@ -99,9 +98,15 @@ export class Execution {
   retry(): void {
     this.error = null;
     this.#abort?.abort();
+    this.#begin();
+  }
+
+  #begin(): void {
     this.#abort = new AbortController();
-    void this.#load(this.#abort.signal);
-    void this.#follow(this.#abort.signal);
+    const { signal } = this.#abort;
+    void this.#load(signal);
+    void this.#follow(signal);
+    if (this.#meter) void this.#measure(signal);
   }
 
   /** Asks the program to end; the second time, kills it. */
