@@ -46,6 +46,7 @@ export function themeFrom(read: (name: string) => string, isDark: boolean): edit
       'editor.background': colour('--bg'),
       'editor.foreground': colour('--text'),
       'editorLineNumber.foreground': colour('--text-faint'),
+      'editorLineNumber.dimmedForeground': colour('--text-faint'),
       'editorLineNumber.activeForeground': colour('--text'),
       'editor.lineHighlightBackground': colour('--bg-hover'),
       'editor.lineHighlightBorder': '#00000000',

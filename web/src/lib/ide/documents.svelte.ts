@@ -105,7 +105,10 @@ export class Documents {
     const path = `/${this.#files.session}/${String((this.#models += 1))}/${document.path}`;
     const uri = monaco.Uri.from({ scheme: 'file', path });
     const language = text.length > PLAIN_FROM ? 'plaintext' : monacoLanguageOf(document.path);
-    return monaco.editor.createModel(text, language, uri);
+    const model = monaco.editor.createModel(text, language, uri);
+    // The theme colours code by the colours of the app; brackets in colours of their own would not belong to it.
+    model.updateOptions({ bracketColorizationOptions: { enabled: false, independentColorPoolPerBracketType: false } });
+    return model;
   }
 
   /** Puts unsaved text back, as one edit that can be undone. */
