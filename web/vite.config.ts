@@ -32,6 +32,7 @@ const proxied: Record<string, ProxyOptions> = {
   '/openapi.json': proxy(),
   '/oauth': proxy(),
   '/readyz': proxy(),
+  '/metrics': proxy(),
 };
 
 export default defineConfig({

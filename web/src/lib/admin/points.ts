@@ -4,11 +4,7 @@
 export type Point<K extends string> = { readonly at: number } & Readonly<Record<K, number | null>>;
 
 /** Keeps the newest `capacity` points, oldest first. Returns a new list, so that readers notice the change. */
-export function pushPoint<T extends { readonly at: number }>(
-  points: readonly T[],
-  point: T,
-  capacity: number,
-): T[] {
+export function pushPoint<T extends { readonly at: number }>(points: readonly T[], point: T, capacity: number): T[] {
   const kept = points.length >= capacity ? points.slice(points.length - capacity + 1) : [...points];
   kept.push(point);
   return kept;

@@ -87,11 +87,7 @@ function parseNumber(text: string): number | null {
 }
 
 /** The sum of all samples of a metric whose labels include `labels`; `null` if there is none. */
-export function valueOf(
-  scrape: Scrape,
-  name: string,
-  labels: Readonly<Record<string, string>> = {},
-): number | null {
+export function valueOf(scrape: Scrape, name: string, labels: Readonly<Record<string, string>> = {}): number | null {
   const wanted = Object.entries(labels);
   const matching = (scrape.get(name) ?? []).filter((sample) =>
     wanted.every(([label, value]) => sample.labels[label] === value),

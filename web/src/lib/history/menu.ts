@@ -13,7 +13,7 @@ import type { Execution } from 'headwater';
 import { strings } from '$lib/strings/en';
 import type { MenuItem } from '$lib/ui';
 
-export type ExecutionAction = 'rerun' | 'select' | 'replay' | 'share' | 'link' | 'command' | 'cancel' | 'remove';
+export type ExecutionAction = 'rerun' | 'select' | 'share' | 'link' | 'command' | 'cancel' | 'remove';
 
 /** The keys that do the same while a row has the focus. */
 export const ACTION_KEYS: Readonly<Record<string, ExecutionAction>> = { x: 'select', r: 'rerun', y: 'link' };
@@ -32,7 +32,9 @@ export function menuOf(execution: Execution, canWrite: boolean, run: (action: Ex
     { label: words.open, icon: Open, href: `/executions/${execution.id}`, keys: 'Enter' },
     ...(canWrite ? [item('rerun', words.rerun, RotateCw, 'R')] : []),
     item('select', words.select, GitCompare, 'X'),
-    ...(execution.tty && !execution.log_removed ? [item('replay', words.replay, Tv)] : []),
+    ...(execution.tty && !execution.log_removed
+      ? [{ label: words.replay, icon: Tv, href: `/executions/${execution.id}/replay` }]
+      : []),
     'separator',
     item('command', words.copyCommand, Copy),
     item('link', words.copyLink, Link, 'Y'),

@@ -1,28 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { bars, heights } from './sparkline';
+import { bars, heights, type Printed } from './sparkline';
+
+const at = (ms: number, bytes: number): Printed => ({ fromMs: ms, toMs: ms, bytes });
 
 describe('bars', () => {
   it('puts each output into the bar of its time', () => {
-    const sums = bars(
-      [
-        { atMs: 0, bytes: 1 },
-        { atMs: 49, bytes: 2 },
-        { atMs: 100, bytes: 4 },
-        { atMs: 500, bytes: 8 },
-      ],
-      [],
-      100,
-      4,
-    );
-    expect(sums).toEqual([1, 2, 0, 12]);
+    expect(bars([at(0, 1), at(49, 2), at(100, 4), at(500, 8)], 100, 4)).toEqual([1, 2, 0, 12]);
   });
 
-  it('spreads what was skipped over the time before', () => {
-    expect(bars([], [{ untilMs: 49, bytes: 10 }], 100, 4)).toEqual([5, 5, 0, 0]);
+  it('spreads what was printed between two moments', () => {
+    expect(bars([{ fromMs: 0, toMs: 49, bytes: 10 }], 100, 4)).toEqual([5, 5, 0, 0]);
+    expect(bars([{ fromMs: 30, toMs: 99, bytes: 9 }], 100, 4)).toEqual([0, 3, 3, 3]);
   });
 
   it('survives an execution without duration', () => {
-    expect(bars([{ atMs: 0, bytes: 3 }], [], 0, 2)).toEqual([3, 0]);
+    expect(bars([at(0, 3)], 0, 2)).toEqual([3, 0]);
   });
 });
 

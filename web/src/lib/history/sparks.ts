@@ -2,7 +2,7 @@
 
 import type { Execution, ExecutionEvent, Headwater } from 'headwater';
 import { Limited } from '$lib/lists/limited';
-import { bars, type Printed, type Skipped } from './sparkline';
+import { bars, type Printed } from './sparkline';
 import { durationOf, printedBytes } from './words';
 
 /** The bytes at the end of a log that are read. What is before is spread evenly. */
@@ -12,7 +12,7 @@ const MAX_EVENTS = 3000;
 
 export interface Spark {
   readonly sums: readonly number[];
-  /** Whether the first part is averaged. */
+  /** Whether parts of it are averaged. */
   readonly isPartly: boolean;
 }
 
@@ -41,30 +41,33 @@ export async function loadSpark(client: Headwater, execution: Execution, signal:
 async function read(client: Headwater, execution: Execution, signal: AbortSignal): Promise<Spark> {
   const total = printedBytes(execution);
   const printed: Printed[] = [];
-  const skipped: Skipped[] = [];
   let count = 0;
-  let lastMs = 0;
+  let before = { seq: 0, atMs: 0 };
+  let isPartly = false;
   const events = client.executions.follow(execution.id, {
     signal,
     batchMs: 0,
     ...(total > TAIL ? { tail: TAIL } : {}),
   });
   for await (const event of events) {
-    lastMs = Math.max(lastMs, event.at_ms);
-    collect(event, printed, skipped);
+    const bytes = bytesOf(event);
+    if (bytes > 0) {
+      // More than one chunk: they were printed at any time since the event before.
+      const isJoined = event.seq - before.seq > 1 || event.type === 'gap';
+      printed.push({ fromMs: isJoined ? before.atMs : event.at_ms, toMs: event.at_ms, bytes });
+      isPartly ||= isJoined;
+    }
+    before = { seq: event.seq, atMs: event.at_ms };
     count += 1;
     if (event.seq >= execution.last_seq || count >= MAX_EVENTS) break;
   }
-  const span = durationOf(execution, Date.now()) ?? lastMs;
-  return { sums: bars(printed, skipped, Math.max(span, lastMs)), isPartly: skipped.length > 0 };
+  const span = durationOf(execution, Date.now()) ?? 0;
+  return { sums: bars(printed, Math.max(span, before.atMs)), isPartly };
 }
 
-function collect(event: ExecutionEvent, printed: Printed[], skipped: Skipped[]): void {
-  if (event.type === 'gap') {
-    skipped.push({ untilMs: event.at_ms, bytes: Math.max(0, event.to_byte - event.from_byte) });
-  } else if (event.type === 'stdout' || event.type === 'stderr' || event.type === 'output') {
-    // The number of characters is near enough to that of bytes for bars of 16 pixels.
-    const length = event.text?.length ?? ((event.base64?.length ?? 0) * 3) / 4;
-    printed.push({ atMs: event.at_ms, bytes: length });
-  }
+/** The bytes that an event stands for; of text, the number of characters is near enough for bars of 16 pixels. */
+function bytesOf(event: ExecutionEvent): number {
+  if (event.type === 'gap') return Math.max(0, event.to_byte - event.from_byte);
+  if (event.type !== 'stdout' && event.type !== 'stderr' && event.type !== 'output') return 0;
+  return event.text?.length ?? ((event.base64?.length ?? 0) * 3) / 4;
 }

@@ -66,7 +66,8 @@ export const history = {
   deletedSession: 'one-shot',
   noCommand: '(empty)',
   sparkline: (bytes: string): string => `${bytes} of output over time`,
-  sparklinePartly: (bytes: string): string => `${bytes} of output over time; the first part is averaged`,
+  sparklinePartly: (bytes: string): string =>
+    `${bytes} of output over time; where the exact times are not known, they are averaged`,
   noOutput: 'No output',
   logRemoved: 'log removed',
   logRemovedTitle: (reason: string): string => `The log was removed (${reason})`,
