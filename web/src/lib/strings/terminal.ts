@@ -77,7 +77,7 @@ export const terminal = {
     larger: 'Larger text',
     smaller: 'Smaller text',
     resetSize: 'Reset text size',
-    clear: 'Clear the scrollback',
+    screenReader: 'Screen reader support',
   },
   command: {
     running: 'running',

@@ -35,6 +35,15 @@ describe('asciicast', () => {
     expect(recording.events.map((event) => event.at)).toEqual([1, 1.5]);
   });
 
+  it('marks the commands of the shell', () => {
+    const mark = String.raw`\u001b]633;E;echo a\\x3b b \\\\;hw=0000\u0007`;
+    const recording = parseCast(`{"version":3,"term":{"cols":80,"rows":24}}\n[1,"o","$ ${mark}out${mark}"]`);
+    expect(recording.events.filter((event) => event.code === 'm')).toEqual([
+      { at: 1, played: 1, code: 'm', label: 'echo a; b \\' },
+      { at: 1, played: 1, code: 'm', label: 'echo a; b \\' },
+    ]);
+  });
+
   it('leaves out what is malformed, and says how much', () => {
     const recording = parseCast('{"version":3,"term":{"cols":1e9,"rows":-1}}\n[1,"o"]\n{}\n[0,"o","x"]\n[0.5,"o","cut');
     expect(recording).toMatchObject({ rows: 24, cols: 80, skipped: 3 });

@@ -48,7 +48,10 @@ export function parseCast(text: string, idleLimit = IDLE_LIMIT_S): Recording {
     at += pause;
     played += Math.min(pause, idleLimit);
     const event = readEvent(entry.code, entry.data, at, played);
-    if (event !== undefined) recording.events.push(event);
+    if (event === undefined) continue;
+    recording.events.push(event);
+    if (event.code !== 'o') continue;
+    for (const label of commandLines(event.data)) recording.events.push({ at, played, code: 'm', label });
   }
   recording.duration = at;
   recording.played = played;
@@ -97,6 +100,20 @@ function readEvent(code: string, data: string, at: number, played: number): Cast
     default:
       return undefined;
   }
+}
+
+/** The command lines that a shell of Headwater reports in its output (OSC 633;E). */
+function commandLines(data: string): string[] {
+   
+  const marks = data.matchAll(/\u001b\]633;E;([^\u0007\u001b]*);hw=0+\u0007/g);
+  return Array.from(marks, ([, line = '']) => unescapeMark(line));
+}
+
+/** A mark writes `;`, `\` and control characters as `\xHH`. */
+function unescapeMark(text: string): string {
+  return text.replace(/\\(?:x([0-9a-f]{2})|\\)/gi, (_all, hex: string | undefined) =>
+    hex === undefined ? '\\' : String.fromCharCode(parseInt(hex, 16)),
+  );
 }
 
 function cells(value: unknown, otherwise: number): number {

@@ -6,6 +6,9 @@ import type { Recording } from './asciicast';
 
 export const SPEEDS = [0.5, 1, 2, 4, 8, 16] as const;
 
+/** More markers than this could not be told apart. */
+const MAX_MARKERS = 300;
+
 export interface Marker {
   time: number;
   label: string;
@@ -52,6 +55,7 @@ export class Player {
   readonly markers: Marker[] = $derived.by(() =>
     this.recording.events
       .filter((event) => event.code === 'm')
+      .slice(0, MAX_MARKERS)
       .map((event) => ({ time: timeOf(event, !this.#skipsPauses), label: event.label })),
   );
 

@@ -64,7 +64,7 @@ export class TerminalView {
         const base = new URL(client.url('/'), location.href).href;
         return socketAddress({ ...options, base, size, resume });
       },
-      explain: () => explain(options.session),
+      explain: () => explain(options, this.#window),
       size: this.#window,
       isOnline: () => navigator.onLine,
       sink: {
@@ -122,6 +122,15 @@ export class TerminalView {
 
   focus(): void {
     this.terminal.focus();
+  }
+
+  /** Whether the screen is also kept as text for screen readers, which costs time with much output. */
+  get forScreenReaders(): boolean {
+    return this.terminal.options.screenReaderMode === true;
+  }
+
+  set forScreenReaders(isOn: boolean) {
+    this.terminal.options.screenReaderMode = isOn;
   }
 
   /** Fits the emulator to its element, and tells the server. */
@@ -263,11 +272,17 @@ export class TerminalView {
   }
 }
 
-/** Why the socket of a session's terminal does not open; undefined if it may open later. */
-async function explain(session: string): Promise<{ reason: Refusal; message: string } | undefined> {
+/** Why the socket of a terminal does not open; undefined if it may open later. */
+async function explain(
+  { session, name }: ViewOptions,
+  size: Size,
+): Promise<{ reason: Refusal; message: string } | undefined> {
   try {
     const found = await client.sessions.get(session);
-    return found.state === 'ended' ? { reason: 'session-ended', message: '' } : undefined;
+    if (found.state === 'ended') return { reason: 'session-ended', message: '' };
+    // The session is fine. The socket would have created the terminal; this says why it could not.
+    await client.terminals.create(session, { name, ...size });
+    return undefined;
   } catch (error) {
     if (!(error instanceof ApiError) || error.isTransient) return undefined;
     if (error.status === 401) return { reason: 'signed-out', message: error.message };
