@@ -73,7 +73,7 @@ const pages = [
     path: () => '/',
     ready: (page) => page.getByRole('list', { name: 'Recent executions' }),
     async act(page) {
-      await page.getByRole('button', { name: 'Run' }).click();
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
       await page.getByTestId('home-output').getByText('done', { exact: true }).waitFor();
     },
   },

@@ -46,7 +46,7 @@ for (const theme of ['light', 'dark'] as const) {
     }
     await app.setViewportSize({ width: 1440, height: 900 });
     await app.goto(server.url);
-    await expect(app.getByRole('button', { name: 'Run' })).toBeVisible();
+    await expect(app.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
     await app.keyboard.press('Control+k');
     await expect(app.getByRole('dialog', { name: 'Commands' })).toBeVisible();
     await expectAccessible(app);

@@ -5,7 +5,7 @@ test.describe('sign in', () => {
   test('by the printed address', async ({ guest, server }) => {
     await guest.goto(`${server.url}/login?token=${server.token}`);
     await guest.goto(server.url);
-    await expect(guest.getByRole('button', { name: 'Run' })).toBeVisible();
+    await expect(guest.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
   });
 
   test('by a token, and a wrong one is refused in words', async ({ guest, server }) => {
@@ -30,7 +30,7 @@ test.describe('sign in', () => {
     await expect(guest.getByRole('alert')).toContainText('wrong');
     await guest.getByLabel('Password', { exact: true }).last().fill('correct horse battery');
     await guest.getByRole('button', { name: 'Sign in' }).click();
-    await expect(guest.getByRole('button', { name: 'Run' })).toBeVisible();
+    await expect(guest.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
     // A member sees no page for operators.
     await expect(guest.getByRole('link', { name: 'Admin' })).toHaveCount(0);
     await guest.getByRole('button', { name: 'Account' }).click();
@@ -41,7 +41,7 @@ test.describe('sign in', () => {
 
 test.describe('start page', () => {
   test('runs the sample at the first click', async ({ app }) => {
-    await app.getByRole('button', { name: 'Run' }).click();
+    await app.getByRole('button', { name: 'Run', exact: true }).click();
     const output = app.getByTestId('home-output');
     await expect(output.getByText('step 1 of 5')).toBeVisible();
     await expect(output.getByText('done', { exact: true })).toBeVisible();
@@ -66,7 +66,7 @@ test.describe('start page', () => {
   test('stops what runs, and the icon of the tab shows it', async ({ app }) => {
     await app.getByLabel('Language', { exact: true }).selectOption('bash');
     await app.getByLabel('Code').fill('echo started; sleep 600');
-    await app.getByRole('button', { name: 'Run' }).click();
+    await app.getByRole('button', { name: 'Run', exact: true }).click();
     await expect(app.getByTestId('home-output').getByText('started', { exact: true })).toBeVisible();
     await expect(app.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon-running.svg');
     await app.getByRole('button', { name: 'Stop' }).first().click();
@@ -94,7 +94,7 @@ test.describe('start page', () => {
   test('on a phone', async ({ app }) => {
     await app.setViewportSize({ width: 360, height: 740 });
     await expectNoSidewaysScroll(app);
-    await app.getByRole('button', { name: 'Run' }).click();
+    await app.getByRole('button', { name: 'Run', exact: true }).click();
     await expect(app.getByTestId('home-output').getByText('done', { exact: true })).toBeVisible();
     await expectNoSidewaysScroll(app);
     await app.getByRole('link', { name: 'Sessions', exact: true }).click();
@@ -190,7 +190,7 @@ test('an address that means nothing says so', async ({ app, server }) => {
   await app.goto(`${server.url}/nowhere/at/all`);
   await expect(app.getByRole('heading', { name: 'There is nothing here' })).toBeAttached();
   await app.getByRole('link', { name: 'Go to the start page' }).click();
-  await expect(app.getByRole('button', { name: 'Run' })).toBeVisible();
+  await expect(app.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
 });
 
 test('the connection state appears while the server is away, and goes by itself', async ({ app, server }) => {
@@ -201,6 +201,6 @@ test('the connection state appears while the server is away, and goes by itself'
     await server.start();
   }
   await expect(app.locator('[data-connection=live]')).toBeAttached({ timeout: 30_000 });
-  await app.getByRole('button', { name: 'Run' }).click();
+  await app.getByRole('button', { name: 'Run', exact: true }).click();
   await expect(app.getByTestId('home-output').getByText('step 1 of 5')).toBeVisible();
 });

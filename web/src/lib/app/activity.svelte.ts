@@ -2,9 +2,11 @@
 import type { Execution, Session } from 'headwater';
 import { auth } from './auth.svelte';
 import { client } from './client';
+import { isShell } from './commandText';
 import { connection } from './connection.svelte';
 
-const RECENT = 12;
+// More than are shown: shells of terminals are left out.
+const RECENT = 30;
 
 class Activity {
   running = $state.raw<Execution[]>([]);
@@ -40,8 +42,8 @@ class Activity {
         client.executions.list({ limit: RECENT }),
         client.sessions.list({ limit: 50 }),
       ]);
-      this.running = running.items;
-      this.recent = recent.items;
+      this.running = running.items.filter((execution) => !isShell(execution));
+      this.recent = recent.items.filter((execution) => !isShell(execution));
       this.sessions = sessions.items.filter((session) => !session.one_shot && session.state !== 'ended');
       this.error = null;
       this.isLoaded = true;

@@ -17,3 +17,10 @@ export function commandText({ command }: Pick<Execution, 'command'>): string {
     .find((text) => text !== '' && !/^(#|\/\/|\/\*|import |from |use |package |using )/.test(text));
   return line ?? code.trim().split('\n')[0] ?? language;
 }
+
+/** Whether it is a shell in a terminal, waiting for a person. It is no work that runs. */
+export function isShell({ command, tty }: Pick<Execution, 'command' | 'tty'>): boolean {
+  if (!tty || !('argv' in command)) return false;
+  const [program = '', ...rest] = command.argv;
+  return /(^|\/)(ba|da|z|k|fi)?sh$/.test(program) && rest.every((argument) => /^-[li]+$/.test(argument));
+}

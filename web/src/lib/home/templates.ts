@@ -50,7 +50,7 @@ class CountTest(unittest.TestCase):
   {
     id: 'cpp',
     title: 'C++',
-    text: 'Two files that Build & Run compiles',
+    text: 'Two files, compiled at a click',
     language: 'cpp',
     main: 'main.cpp',
     files: {

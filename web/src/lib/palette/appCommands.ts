@@ -51,34 +51,34 @@ function places(): Command[] {
 }
 
 function actions(): Command[] {
-  const themes: ThemeChoice[] = ['system', 'light', 'dark'];
-  const list: Command[] = [];
-  if (auth.canWrite) {
-    list.push(
-      {
-        id: 'run',
-        label: words.runSomething,
-        group: words.actions,
-        icon: Play,
-        also: 'execute code',
-        run: () => navigate('/?focus=code'),
-      },
-      {
-        id: 'new-session',
-        label: words.newSession,
-        group: words.actions,
-        icon: CirclePlus,
-        also: 'create',
-        run: newSession,
-      },
-    );
-  }
+  if (!auth.canWrite) return [];
   return [
-    ...list,
+    {
+      id: 'run',
+      label: words.runSomething,
+      group: words.actions,
+      icon: Play,
+      also: 'execute code',
+      run: () => navigate('/?focus=code'),
+    },
+    {
+      id: 'new-session',
+      label: words.newSession,
+      group: words.actions,
+      icon: CirclePlus,
+      also: 'create',
+      run: newSession,
+    },
+  ];
+}
+
+function rest(): Command[] {
+  const themes: ThemeChoice[] = ['system', 'light', 'dark'];
+  return [
     ...themes.map((theme) => ({
       id: `theme-${theme}`,
       label: words.theme(strings.settings.themes[theme]),
-      group: words.actions,
+      group: words.app,
       icon: SunMoon,
       also: 'appearance colour',
       run: () => preferences.set({ theme }),
@@ -86,7 +86,7 @@ function actions(): Command[] {
     {
       id: 'shortcuts',
       label: strings.nav.shortcuts,
-      group: words.actions,
+      group: words.app,
       icon: Keyboard,
       keys: '?',
       run: () => {
@@ -96,7 +96,7 @@ function actions(): Command[] {
     {
       id: 'sign-out',
       label: strings.nav.signOut,
-      group: words.actions,
+      group: words.app,
       icon: LogOut,
       also: 'log out',
       run: () => auth.signOut(),
@@ -124,5 +124,5 @@ export function appCommands(): Command[] {
     state: executionState(execution.state, execution.exit),
     run: () => navigate(`/executions/${execution.id}`),
   }));
-  return [...actions(), ...places(), ...sessions, ...executions];
+  return [...actions(), ...places(), ...sessions, ...executions.slice(0, 12), ...rest()];
 }

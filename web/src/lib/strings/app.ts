@@ -89,12 +89,11 @@ export const palette = {
   sessions: 'Sessions',
   executions: 'Recent executions',
   actions: 'Commands',
+  app: 'App',
   newSession: 'New session',
-  newSessionDone: (name: string): string => `Created ${name}`,
   theme: (name: string): string => `Theme: ${name}`,
   runSomething: 'Run something',
   results: 'Results',
-  hint: 'Enter opens, Esc closes',
 };
 
 export const shortcuts = {
