@@ -57,7 +57,7 @@ async function allLines(page: Page): Promise<string[]> {
 test('shows live output in order, tells stderr apart, and says how it ended', async ({ app, server }) => {
   const { id } = await shell(
     server,
-    `echo first; read x; echo "second $x"; echo oops >&2; read x; printf '10%%\\r55%%\\r100%%\\n'; printf '\\033[1;32mgreen\\033[0m\\n'; exit 3`,
+    `echo first; read x; echo "second $x"; read x; echo oops >&2; read x; printf '10%%\\r55%%\\r100%%\\n'; printf '\\033[1;32mgreen\\033[0m\\n'; exit 3`,
     { stdin: 'open' },
   );
   await app.goto(`/executions/${id}`);
@@ -65,6 +65,7 @@ test('shows live output in order, tells stderr apart, and says how it ended', as
   await expect(app.locator('[data-state=running]').first()).toBeVisible();
   await go(server, id, 'go\n');
   await expect(row(app, 'second go')).toBeVisible();
+  await go(server, id);
   await expect(app.locator('[data-row].stderr')).toHaveText(/oops/);
   await go(server, id);
   await expect(app.locator('header [data-exit]')).toHaveText(/^exited with 3 after /);

@@ -47,7 +47,8 @@ interface Cursor {
   /** An index into `rows`; `rows.length` is the row that the next text opens. */
   y: number;
   x: number;
-  saved: { y: number; x: number };
+  /** Null until a position is saved. */
+  saved: { y: number; x: number } | null;
   /** The row that absolute positions count from, once a program used one; -1 before. */
   origin: number;
 }
@@ -58,7 +59,7 @@ interface CursorState {
   rows: number[];
   y: number;
   x: number;
-  saved: { y: number; x: number };
+  saved: { y: number; x: number } | null;
   origin: number;
 }
 
@@ -121,7 +122,7 @@ export class Screen {
         rows: cursor.rows.map((row) => this.live.indexOf(row)),
         y: cursor.y,
         x: cursor.x,
-        saved: { ...cursor.saved },
+        saved: cursor.saved && { ...cursor.saved },
         origin: cursor.origin,
       })),
     };
@@ -140,7 +141,7 @@ export class Screen {
       parser.restore(state.parser);
       const rows = state.rows.map((index) => this.live[index]).filter((row) => row !== undefined);
       const { y, x, saved, origin } = state;
-      return { parser, decoder: new StreamDecoder(state.carry), rows, y, x, saved: { ...saved }, origin };
+      return { parser, decoder: new StreamDecoder(state.carry), rows, y, x, saved: saved && { ...saved }, origin };
     });
   }
 
@@ -181,7 +182,7 @@ export class Screen {
       cursor.rows.splice(0, gone);
       if (cursor.y < gone) cursor.x = 0;
       cursor.y = Math.max(0, cursor.y - gone);
-      cursor.saved.y = Math.max(0, cursor.saved.y - gone);
+      if (cursor.saved) cursor.saved.y = Math.max(0, cursor.saved.y - gone);
       if (cursor.origin >= 0) cursor.origin = Math.max(0, cursor.origin - gone);
     }
     oldest.forEach(this.#freeze);
@@ -221,10 +222,7 @@ export class Screen {
       },
       csi: (final, parameters) => this.#csi(stream, cursor, final, parameters),
       save: () => (cursor.saved = { y: cursor.y, x: cursor.x }),
-      restore: () => {
-        cursor.y = Math.min(cursor.saved.y, cursor.rows.length);
-        cursor.x = cursor.saved.x;
-      },
+      restore: () => toSaved(cursor),
       reset: () => {
         if (!atEnd() && this.#row(stream, cursor).text !== '') cursor.y = cursor.rows.length;
         cursor.x = 0;
@@ -282,8 +280,7 @@ export class Screen {
         cursor.saved = { y: cursor.y, x: cursor.x };
         break;
       case 'u':
-        cursor.y = Math.min(cursor.saved.y, cursor.rows.length);
-        cursor.x = cursor.saved.x;
+        toSaved(cursor);
         break;
     }
   }
@@ -321,9 +318,15 @@ function newCursor(): Cursor {
     rows: [],
     y: 0,
     x: 0,
-    saved: { y: 0, x: 0 },
+    saved: null,
     origin: -1,
   };
+}
+
+function toSaved(cursor: Cursor): void {
+  if (!cursor.saved) return;
+  cursor.y = Math.min(cursor.saved.y, cursor.rows.length);
+  cursor.x = cursor.saved.x;
 }
 
 /** Writes text at a column, over what is there. */
