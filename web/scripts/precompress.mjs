@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const dist = process.env.HEADWATER_DIST ?? fileURLToPath(new URL('../dist/', import.meta.url));
 const COMPRESSIBLE = /\.(js|css|html|svg|json|map|ttf|wasm|txt|webmanifest)$/;
 // Below this the headers cost more than is saved.
 const SMALLEST = 512;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const dist = process.env.HEADWATER_DIST ?? fileURLToPath(new URL('../dist/', import.meta.url));
 const BUDGET = 150 * 1000;
 
 const manifest = JSON.parse(readFileSync(`${dist}.vite/manifest.json`, 'utf8'));

@@ -91,6 +91,14 @@ test.describe('start page', () => {
     await expect(app.getByLabel('Code')).toHaveValue('print(6 * 7)');
   });
 
+  test('a template becomes a session with files', async ({ app, server }) => {
+    await app.getByRole('button', { name: /^Python/ }).click();
+    await expect(app).toHaveURL(/\/sessions\/ses_\w+\?file=main\.py/);
+    const session = new URL(app.url()).pathname.split('/')[2] ?? '';
+    const files = await server.api<{ items: { path: string }[] }>('GET', `/v1/sessions/${session}/files`);
+    expect(files.items.map(({ path }) => path).sort()).toEqual(['main.py', 'test_main.py']);
+  });
+
   test('on a phone', async ({ app }) => {
     await app.setViewportSize({ width: 360, height: 740 });
     await expectNoSidewaysScroll(app);
