@@ -20,6 +20,10 @@ export const SERIES = [
   'waiting',
   'requests',
   'errors',
+  'connections',
+  'streams',
+  'workspaces',
+  'logs',
 ] as const;
 export type Series = (typeof SERIES)[number];
 export type Measured = Point<Series>;
@@ -70,6 +74,10 @@ export class Measurements {
       waiting: value('queue_length'),
       requests: rates.requests.next(at, value('requests_total')),
       errors: rates.errors.next(at, value('errors_total')),
+      connections: value('connections'),
+      streams: value('streams'),
+      workspaces: value('disk_bytes', { kind: 'workspaces' }),
+      logs: value('disk_bytes', { kind: 'logs' }),
     };
   }
 }

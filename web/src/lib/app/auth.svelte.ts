@@ -1,5 +1,6 @@
 // Who is signed in. The credential is a cookie that scripts cannot read; `/v1/me` says whom it belongs to.
 import { ApiError, type Caller } from 'headwater';
+import { parseFragment } from '../runs/fragment';
 import { client, whenUnauthorized } from './client';
 
 type AuthState = 'unknown' | 'in' | 'out';
@@ -40,9 +41,21 @@ class Auth {
       this.hasEnded = false;
       this.isNeeded = false;
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) this.state = 'out';
-      else this.error = error;
+      if (!(error instanceof ApiError && error.status === 401)) this.error = error;
+      else if (!(await this.#useLink())) this.state = 'out';
     }
+  }
+
+  /** Signs a guest in by the link to a session (`/sessions/ID#share=TOKEN`). Returns whether there was a valid one. */
+  async #useLink(): Promise<boolean> {
+    const { share } = parseFragment(location.hash);
+    if (!share || !location.pathname.startsWith('/sessions/')) return false;
+    // The token must not stay in the address, nor be tried twice.
+    history.replaceState(history.state, '', location.pathname + location.search);
+    return this.signInWithToken(share).then(
+      () => true,
+      () => false,
+    );
   }
 
   async signInWithPassword(name: string, password: string): Promise<void> {
