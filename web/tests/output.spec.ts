@@ -187,7 +187,7 @@ test('searches, filters, links lines, selects and copies', async ({ app, server 
   expect(copied.at(-1)).toBe(text);
   expect(copied.length).toBe(Number(text.split(' ')[1]) - 129);
 
-  await app.getByRole('button', { name: 'Copy', exact: true }).click();
+  await app.getByRole('button', { name: 'Copy output' }).click();
   await app.getByRole('menuitem', { name: 'Copy all' }).click();
   await expect(app.getByText('Copied 2,001 lines')).toBeVisible();
   expect((await app.evaluate(() => navigator.clipboard.readText())).split('\n').length).toBe(2001);
