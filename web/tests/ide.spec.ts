@@ -3,6 +3,7 @@ import type { Locator } from '@playwright/test';
 import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, watchErrors, type Page } from './harness';
 import type { TestServer } from './server.mjs';
 
+const CONFLICT = 'This file was changed by something else while you edited it.';
 const BROKEN = '#include <iostream>\nint main() {\n    int unused = 1;\n    std::cout << "é" << 1\n}\n';
 const HELLO = '#include <iostream>\nint main() { std::cout << "built and run\\n"; }\n';
 
@@ -165,11 +166,11 @@ test('two tabs of one file: a clean one follows, a changed one is asked', async 
   await type(other, 'mine\n');
   await type(app, 'three\n');
   await app.keyboard.press('ControlOrMeta+S');
-  await expect(other.getByRole('alert')).toContainText('changed by something else');
+  await expect(other.getByText(CONFLICT)).toBeVisible();
   await other.getByRole('button', { name: 'Compare' }).click();
   await expect(other.locator('.monaco-diff-editor')).toContainText('three');
   await other.getByRole('button', { name: 'Keep mine' }).click();
-  await expect(other.getByRole('alert')).toHaveCount(0);
+  await expect(other.getByText(CONFLICT)).toHaveCount(0);
   await expect.poll(() => read(server, session, 'a.py')).toBe('mine\n');
   await expect(editor(app)).toContainText('mine');
 
@@ -235,10 +236,10 @@ test('unsaved text survives a reload, and a change underneath it is a conflict',
   await expect(app.getByText('Unsaved text of a.py was restored')).toBeVisible();
   expect(await read(server, session, 'a.py')).toBe('saved\n');
   await write(server, session, 'a.py', 'else\n');
-  await expect(app.getByRole('alert')).toContainText('changed by something else');
+  await expect(app.getByText(CONFLICT)).toBeVisible();
   await app.reload();
   await expect(editor(app)).toContainText('precious');
-  await expect(app.getByRole('alert')).toContainText('changed by something else');
+  await expect(app.getByText(CONFLICT)).toBeVisible();
 });
 
 test('search by name, search and replace by content', async ({ app, server }) => {

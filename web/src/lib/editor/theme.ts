@@ -71,6 +71,8 @@ export function themeFrom(read: (name: string) => string, isDark: boolean): edit
       'editorInfo.foreground': colour('--running'),
       'editorStickyScroll.background': colour('--bg'),
       'editorOverviewRuler.border': '#00000000',
+      'editorOverviewRuler.errorForeground': colour('--danger'),
+      'editorOverviewRuler.warningForeground': colour('--warning'),
       'minimap.background': colour('--bg'),
       'scrollbarSlider.background': `${colour('--border-strong').slice(0, 7)}50`,
       'scrollbarSlider.hoverBackground': `${colour('--border-strong').slice(0, 7)}80`,

@@ -256,6 +256,8 @@ export class Ide {
   async moveInto(from: string, folder: string): Promise<void> {
     const to = join(folder, nameOf(from));
     if (!(await this.rename(from, to))) return;
+    await this.tree.expand(folder);
+    await this.tree.reveal(to);
     undoToast(words.moved(nameOf(from), folder), async () => void (await this.rename(to, from)));
   }
 

@@ -11,7 +11,7 @@ export type Row =
   | { kind: 'naming'; key: string; path: string; depth: number; isFolder: boolean }
   | { kind: 'note'; key: string; path: string; depth: number; isEmpty: boolean };
 
-/** The rows of the tree, from the top. The trash is not shown. */
+/** The rows of the tree, from the top. The trash and the insides of git are not shown. */
 export function flatten(
   listings: ReadonlyMap<string, Listing>,
   open: ReadonlySet<string>,
@@ -25,7 +25,7 @@ export function flatten(
     const listing = listings.get(folder);
     if (listing === undefined) return;
     const before = rows.length;
-    for (const entry of listing.entries.filter(({ path }) => path !== TRASH).sort(compareEntries)) {
+    for (const entry of listing.entries.filter(({ path }) => path !== TRASH && path !== '.git').sort(compareEntries)) {
       const isOpen = entry.type === 'folder' && open.has(entry.path);
       const isRenaming = naming?.kind === 'rename' && naming.path === entry.path;
       rows.push({ kind: 'entry', key: entry.path, path: entry.path, depth, entry, isOpen, isRenaming });

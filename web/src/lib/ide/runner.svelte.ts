@@ -11,8 +11,12 @@ import type { Memory } from './remember';
 import { IDLE, next, programOf, type RunAction, type RunEvent, type RunState, type Target } from './runbar';
 import { splitWords } from './words';
 
-/** What the output pane shows: an execution, or a build that needed none because everything was cached. */
-export type Shown = { kind: 'execution'; id: string; hasInput: boolean } | { kind: 'build'; build: Build } | null;
+/** What the output pane shows: an execution, a build that needed none because it was cached, or one that begins. */
+export type Shown =
+  | { kind: 'execution'; id: string; hasInput: boolean; build: Build | null }
+  | { kind: 'build'; build: Build }
+  | { kind: 'pending' }
+  | null;
 
 interface Hooks {
   save: (path: string) => Promise<boolean>;
@@ -84,19 +88,21 @@ export class Runner {
   }
 
   async #build(path: string, target: Target): Promise<void> {
+    this.shown = { kind: 'pending' };
     const started = await this.client.builds.start(this.session, this.#buildRequest(path, target));
     this.#busy.set(path, { build: started.build_id });
-    if (started.execution_id) this.#show(started.execution_id, false);
+    if (started.execution_id) this.#show(started.execution_id, false, started);
     this.hooks.onchange();
     let build = started;
     while (build.status === 'running' && !this.#isClosed) {
       build = await this.client.builds.get(build.build_id, { wait: '30s' });
-      if (build.execution_id && this.shown?.kind !== 'execution') this.#show(build.execution_id, false);
     }
     this.#busy.delete(path);
     this.hooks.onchange();
     this.problems.set(path, problemsOf(build.diagnostics));
-    if (!build.execution_id) this.shown = { kind: 'build', build };
+    const id = build.execution_id ?? started.execution_id;
+    if (id) this.#show(id, false, build);
+    else this.shown = { kind: 'build', build };
     if (build.status !== 'success') {
       this.#send(path, { type: 'build-failed' });
       const errors = build.diagnostics.filter(({ severity }) => severity === 'error').length;
@@ -172,7 +178,7 @@ export class Runner {
     for (const execution of running) {
       const file = execution.metadata['file'];
       if (execution.metadata['source'] !== 'ide' || typeof file !== 'string') continue;
-      this.shown ??= { kind: 'execution', id: execution.id, hasInput: true };
+      this.shown ??= { kind: 'execution', id: execution.id, hasInput: true, build: null };
       if (this.stateOf(file).phase !== 'idle') continue;
       this.states.set(file, { ...this.stateOf(file), phase: 'running', action: 'run' });
       void this.#await(file, execution.id).catch(() => this.#send(file, { type: 'failed' }));
@@ -199,8 +205,8 @@ export class Runner {
     this.#isClosed = true;
   }
 
-  #show(id: string, hasInput: boolean): void {
-    this.shown = { kind: 'execution', id, hasInput };
+  #show(id: string, hasInput: boolean, build: Build | null = null): void {
+    this.shown = { kind: 'execution', id, hasInput, build };
   }
 
   #send(path: string, event: RunEvent): void {
@@ -210,6 +216,7 @@ export class Runner {
   #fail(path: string, error: unknown): void {
     this.#busy.delete(path);
     this.#send(path, { type: 'failed' });
+    if (this.shown?.kind === 'pending') this.shown = null;
     const { message, hint, requestId } = explain(error);
     const id = requestId === undefined ? [] : [requestId];
     this.failure = { title: strings.ide.notStarted, text: [message, ...(hint ? [hint] : []), ...id].join('\n') };

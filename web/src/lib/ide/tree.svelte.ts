@@ -93,7 +93,7 @@ export class FileTree {
     let shown = folder;
     while (shown !== '' && !this.listings.has(shown)) shown = parentOf(shown);
     this.#stale.add(shown);
-    this.#timer ??= setTimeout(() => void this.#readStale(), GATHER_MS);
+    if (this.#timer === undefined) this.#timer = setTimeout(() => void this.#readStale(), GATHER_MS);
   }
 
   async #readStale(): Promise<void> {
