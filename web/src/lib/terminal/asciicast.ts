@@ -104,7 +104,6 @@ function readEvent(code: string, data: string, at: number, played: number): Cast
 
 /** The command lines that a shell of Headwater reports in its output (OSC 633;E). */
 function commandLines(data: string): string[] {
-   
   const marks = data.matchAll(/\u001b\]633;E;([^\u0007\u001b]*);hw=0+\u0007/g);
   return Array.from(marks, ([, line = '']) => unescapeMark(line));
 }

@@ -1,5 +1,6 @@
 // The terminals of a session as a panel shows them: what runs on the server, and how this browser arranges it.
 
+import { ApiError } from 'headwater';
 import { client } from '$lib/app/client';
 import { loadJson, saveJson } from '$lib/app/storage';
 import { strings } from '$lib/strings/en';
@@ -26,6 +27,11 @@ export class Panel {
 
   get active(): string | undefined {
     return this.layout.active;
+  }
+
+  /** Whether there is no such session, or none that this user may see. */
+  get isMissing(): boolean {
+    return this.error instanceof ApiError && this.error.status === 404;
   }
 
   get activeTab(): Tab | undefined {
