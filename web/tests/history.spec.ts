@@ -21,7 +21,8 @@ let other: Started;
 let bad: Started;
 let terminal: Started;
 
-test.describe.configure({ mode: 'serial' });
+// The time limit is for a machine that does other work at the same time.
+test.describe.configure({ mode: 'serial', timeout: 150_000 });
 
 test.beforeAll(async ({ server }) => {
   session = ((await server.api('POST', '/v1/sessions', { name: 'work' })) as { id: string }).id;

@@ -9,7 +9,8 @@ async function act(page: Page, name: string, action: string): Promise<void> {
   await page.getByRole('menuitem', { name: action }).click();
 }
 
-test.describe.configure({ mode: 'serial' });
+// The time limit is for a machine that does other work at the same time.
+test.describe.configure({ mode: 'serial', timeout: 150_000 });
 
 test('an empty list says what it is for, and creates a session with limits', async ({ app, server }) => {
   await app.goto('/sessions');
