@@ -17,12 +17,12 @@ const views = [
 
 /** Puts into the server what pages show. Returns the ids that pictures need. */
 async function fill(server) {
-  const put = (session, path, content) =>
-    fetch(`${server.direct}/v1/sessions/${session}/files/content?path=${encodeURIComponent(path)}&parents=true`, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/octet-stream' },
-      body: content,
-    });
+  const put = async (session, path, content) => {
+    const url = `${server.direct}/v1/sessions/${session}/files/content?path=${encodeURIComponent(path)}`;
+    const headers = { authorization: `Bearer ${server.token}`, 'content-type': 'application/octet-stream' };
+    const response = await fetch(url, { method: 'PUT', headers, body: content });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  };
   const start = async (path, body) => {
     const { id } = await server.api('POST', path, body);
     if (!body.shell?.includes('sleep 600')) await server.api('GET', `/v1/executions/${id}?wait=20s`);
@@ -91,10 +91,24 @@ const pages = [
     name: 'ide',
     path: ({ session }) => `/sessions/${session}?file=main.py`,
     ready: (page) => page.locator('.monaco-editor .view-line').first(),
+    async act(page) {
+      await page.getByRole('button', { name: 'Run Python' }).click();
+      await page.getByText('exited with 0').locator('visible=true').first().waitFor();
+    },
   },
   { name: 'execution', path: ({ log }) => `/executions/${log}`, ready: (page) => page.getByText('case_40').first() },
-  { name: 'history', path: () => '/history', ready: (page) => page.getByText('uname -a').first() },
-  { name: 'admin', path: () => '/admin', ready: (page) => page.locator('main h1').first() },
+  {
+    name: 'history',
+    path: () => '/history',
+    ready: (page) => page.getByText(/\d+ executions/).first(),
+  },
+  {
+    name: 'admin',
+    path: () => '/admin',
+    ready: (page) => page.locator('main h1').first(),
+    // Charts need some points.
+    act: (page) => page.waitForTimeout(15_000),
+  },
   { name: 'admin-users', path: () => '/admin/users', ready: (page) => page.getByText('ann').first() },
   { name: 'settings', path: () => '/settings', ready: (page) => page.getByRole('heading', { name: 'Settings' }) },
   { name: 'tokens', path: () => '/settings/tokens', ready: (page) => page.getByText('first').first() },
