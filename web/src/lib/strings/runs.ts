@@ -190,6 +190,7 @@ export const runs = {
     text: 'Anybody with this link can watch the output and read the session, live and without an account. They cannot change anything.',
     link: 'Link',
     expires: 'Valid for',
+    expiresAt: 'Expires',
     lifetimes: { day: '1 day', week: '7 days', month: '30 days', year: '1 year' },
     create: 'Create link',
     revoke: 'Revoke',
