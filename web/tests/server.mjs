@@ -104,7 +104,7 @@ export class TestServer {
 
   /** Ends everything that was started and removes the data folder. */
   async close() {
-    await this.command(['stop', '--end-sessions']).catch(() => undefined);
+    await this.command(['stop', '--end-sessions', '--yes']).catch(() => undefined);
     await this.stop();
     await this.#front?.close();
     await rm(this.data, { recursive: true, force: true }).catch(() => undefined);
