@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Tests the client libraries, sdk/typescript and sdk/python, against the real binary.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# With its whole path: the tests start it in other folders.
+HEADWATER_BIN=$(realpath "${HEADWATER_BIN:-$(ls -t target/*/debug/headwater | head -n 1)}")
+export HEADWATER_BIN
+
+(
+  cd sdk/typescript
+  npm ci --no-progress --loglevel=error >/dev/null
+  npm run --silent lint
+  npm run --silent check
+  npm test
+)
+
+venv=target/sdk-venv
+[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+venv=$(realpath "$venv")
+cd sdk/python
+"$venv/bin/pip" install --quiet --disable-pip-version-check --editable '.[terminal]' --requirement requirements-dev.txt
+"$venv/bin/ruff" check --quiet .
+"$venv/bin/ruff" format --quiet --check .
+"$venv/bin/mypy"
+"$venv/bin/pytest" -q

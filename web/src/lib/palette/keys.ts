@@ -1,0 +1,36 @@
+// All shortcuts of the app, for the list of them.
+import { strings } from '../strings/en';
+
+interface KeyGroup {
+  title: string;
+  keys: [keys: string, what: string][];
+}
+
+const words = strings.shortcuts;
+
+export const keyGroups: KeyGroup[] = [
+  {
+    title: words.groups.everywhere,
+    keys: [
+      ['Mod+K', words.palette],
+      ['?', words.help],
+      ['G H', words.home],
+      ['G E', words.sessions],
+      ['G Y', words.history],
+      ['G S', words.settings],
+      ['Esc', words.close],
+    ],
+  },
+  {
+    title: words.groups.editor,
+    keys: [
+      ['Mod+Enter', words.run],
+      ['Mod+S', words.save],
+      ['Mod+P', words.file],
+      ['Mod+Shift+F', words.search],
+      ['Mod+`', words.terminal],
+    ],
+  },
+  { title: words.groups.output, keys: [['Mod+F', words.find]] },
+  { title: words.groups.terminal, keys: [['Mod+Shift+C', words.copyTerminal]] },
+];

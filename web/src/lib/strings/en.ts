@@ -1,0 +1,31 @@
+// All words of the interface in English, grouped by area. A translation is a file of the same shape.
+import { admin } from './admin';
+import { connection, errors, nav, palette, product, shortcuts, states, ui } from './app';
+import { history } from './history';
+import { home } from './home';
+import { ide } from './ide';
+import { runs } from './runs';
+import { sessions } from './sessions';
+import { settings } from './settings';
+import { signin } from './signin';
+import { terminal } from './terminal';
+
+export const strings = {
+  product,
+  nav,
+  ui,
+  states,
+  connection,
+  errors,
+  palette,
+  shortcuts,
+  signin,
+  home,
+  settings,
+  runs,
+  ide,
+  terminal,
+  sessions,
+  history,
+  admin,
+};

@@ -1,0 +1,26 @@
+// The UI kit. It knows nothing about data; pages pass what it shows.
+export { default as Button } from './Button.svelte';
+export { default as ContextMenu } from './ContextMenu.svelte';
+export { default as CopyButton } from './CopyButton.svelte';
+export { default as Dialog } from './Dialog.svelte';
+export { default as Duration } from './Duration.svelte';
+export { default as EmptyState } from './EmptyState.svelte';
+export { default as ErrorNote } from './ErrorNote.svelte';
+export { default as Field } from './Field.svelte';
+export { default as IconButton } from './IconButton.svelte';
+export { default as Input } from './Input.svelte';
+export { default as Menu } from './Menu.svelte';
+export { default as Select } from './Select.svelte';
+export { default as Skeleton } from './Skeleton.svelte';
+export { default as StateChip } from './StateChip.svelte';
+export { default as Tabs } from './Tabs.svelte';
+export { default as Time } from './Time.svelte';
+export { default as Tooltip } from './Tooltip.svelte';
+export { copyText } from './clipboard';
+export { fastClock, slowClock } from './clock.svelte';
+export { explain } from './errors';
+export { bytes, count, duration, exact, relative, shortId } from './format';
+export type { Icon } from './icon';
+export type { MenuAction, MenuItem } from './menu';
+export { executionState, toneOf, wordOf, type Tone } from './state';
+export { toast, undoToast, type ToastOptions } from './toast';

@@ -1,0 +1,122 @@
+// The page for operators: charts, users, tokens, use, audit log, server; and that others do not get it.
+import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, type Page } from './harness';
+
+const row = (page: Page, text: string): ReturnType<Page['getByRole']> =>
+  page.getByRole('row').filter({ hasText: text });
+
+// The time limit is for a machine that does other work at the same time.
+test.describe.configure({ mode: 'serial', timeout: 150_000 });
+
+test('charts are live and share the pointer', async ({ app, server }) => {
+  await server.api('POST', '/v1/sessions', { name: 'measured' });
+  await app.goto('/admin');
+  const sessions = app.getByRole('list', { name: 'Sessions' });
+  await expect(sessions).toContainText('ready 1');
+  // The second measurement gives rates.
+  await expect(app.getByRole('list', { name: 'Requests' })).toContainText(/per s \d/);
+  await app
+    .locator('.plot')
+    .nth(2)
+    .hover({ position: { x: 300, y: 20 } });
+  await expect(app.locator('.cursor')).toHaveCount(9);
+  await expect(app.getByText('Nothing to report.')).toBeVisible();
+  await expectAccessible(app);
+});
+
+test('users: create, role, password, disable, delete with undo', async ({ app, browser, server }) => {
+  await app.goto('/admin/users');
+  await expect(app.getByText('No users yet')).toBeVisible();
+  await app.getByRole('button', { name: 'New user' }).first().click();
+  const dialog = app.getByRole('dialog', { name: 'New user' });
+  await dialog.getByLabel('Name').fill('carol');
+  await dialog.getByLabel('Password').fill('correct horse battery');
+  await dialog.getByRole('button', { name: 'Create user' }).click();
+  await expect(row(app, 'carol')).toContainText('Member');
+
+  const act = async (action: string): Promise<void> => {
+    await app.getByRole('button', { name: 'Actions for carol' }).click();
+    await app.getByRole('menuitem', { name: action }).click();
+  };
+  await act('Change role');
+  await app.getByRole('dialog').getByLabel('Role').selectOption('reader');
+  await app.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await expect(row(app, 'carol')).toContainText('Reader');
+
+  await act('Set password');
+  await app.getByRole('dialog').getByLabel('Password', { exact: true }).fill('another good password');
+  await app.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await expect(app.getByText('The password of carol was changed.')).toBeVisible();
+
+  // Somebody who is not an operator does not get the page.
+  const other = await newPage(browser, server, { signedIn: false });
+  await other.goto('/admin');
+  await other.getByLabel('User name').fill('carol');
+  await other.getByLabel('Password', { exact: true }).last().fill('another good password');
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await expect(other.getByText('This page needs the role admin.')).toBeVisible();
+  await other.context().close();
+
+  await act('Disable');
+  await expect(row(app, 'carol')).toContainText('disabled');
+  await act('Delete user');
+  await expect(row(app, 'carol')).toHaveCount(0);
+  await app.getByRole('button', { name: 'Undo' }).click();
+  await expect(row(app, 'carol')).toBeVisible();
+});
+
+test('tokens: create, copy once, revoke', async ({ app }) => {
+  await app.goto('/admin/tokens');
+  await app.getByRole('button', { name: 'New token' }).click();
+  const dialog = app.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('scraper');
+  await dialog.getByLabel('Role').selectOption('admin');
+  await dialog.getByLabel('Scopes').fill('metrics:read');
+  await dialog.getByLabel('Expires after').fill('30d');
+  await dialog.getByRole('button', { name: 'Create token' }).click();
+  await expect(dialog.getByLabel('Your token')).toHaveValue(/^hw_/);
+  await dialog.getByRole('button', { name: 'Close' }).last().click();
+  await expect(row(app, 'scraper')).toContainText('metrics:read');
+  await app.getByRole('button', { name: 'Revoke token scraper' }).click();
+  await expect(row(app, 'scraper')).toHaveCount(0);
+  await app.getByLabel('Show revoked and expired').check();
+  await expect(row(app, 'scraper')).toContainText('revoked', { timeout: 20_000 });
+});
+
+test('use by owner', async ({ app }) => {
+  await app.goto('/admin/usage');
+  await expect(app.getByText(/^1 of 1,000$/)).toBeVisible();
+  await expect(row(app, 'admin').getByRole('link', { name: 'admin' })).toBeVisible();
+});
+
+test('audit log: filters in the address, export', async ({ app }) => {
+  await app.goto('/admin/audit');
+  await expect(row(app, 'user.create').first()).toBeVisible();
+  await app.getByLabel('Action').selectOption('user.create');
+  await expect(app).toHaveURL(/action=user.create/);
+  await expect(row(app, 'session.create')).toHaveCount(0);
+  const download = app.waitForEvent('download');
+  await app.getByRole('link', { name: 'Export' }).click();
+  expect((await download).suggestedFilename()).toBe('audit.jsonl');
+});
+
+test('the server describes itself', async ({ app }) => {
+  await app.goto('/admin/server');
+  await expect(app.getByText('The store and the worker answer.')).toBeVisible();
+  await expect(app.getByText('memory_bytes')).toBeVisible();
+});
+
+test('a phone shows every tab', async ({ app }) => {
+  await app.setViewportSize({ width: 360, height: 740 });
+  for (const [tab, text] of [
+    ['', 'Requests'],
+    ['users', 'carol'],
+    ['tokens', 'New token'],
+    ['usage', 'By owner'],
+    ['audit', 'user.create'],
+    ['server', 'Limits'],
+  ] as const) {
+    await app.goto(`/admin/${tab}`);
+    await expect(app.getByText(text).last()).toBeVisible();
+    await expectNoSidewaysScroll(app);
+  }
+});

@@ -1,0 +1,2 @@
+// The types of front.mjs.
+export function startFront(target: () => string): Promise<{ url: string; close(): Promise<void> }>;
