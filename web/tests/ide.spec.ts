@@ -262,6 +262,18 @@ test('search by name, search and replace by content', async ({ app, server }) =>
   await expect.poll(() => read(server, session, 'b.py')).toBe('alpha\n');
 });
 
+test('files are uploaded, and existing ones are left until somebody says otherwise', async ({ app, server }) => {
+  const session = await newSession(server, { 'a.txt': 'old\n' });
+  await open(app, session);
+  const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from('uploaded\n') });
+  await app.locator('input[type=file]:not([webkitdirectory])').setInputFiles([file('a.txt'), file('b.txt')]);
+  await expect(entry(app, 'b.txt')).toBeVisible();
+  await expect(app.getByText('1 file exists already')).toBeVisible();
+  expect(await read(server, session, 'a.txt')).toBe('old\n');
+  await app.getByRole('button', { name: 'Replace', exact: true }).click();
+  await expect.poll(() => read(server, session, 'a.txt')).toBe('uploaded\n');
+});
+
 test('names, SVG and HTML files run nothing', async ({ app, server }) => {
   const name = '<img src=x onerror="window.hacked=1">.py';
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="top.hacked=1"><script>top.hacked=1</script></svg>';

@@ -2,6 +2,9 @@
 import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, watchErrors, type Page } from './harness';
 import type { TestServer } from './server.mjs';
 
+// Each flow takes seconds; machines that build at the same time take longer.
+test.describe.configure({ timeout: 120_000 });
+
 interface Started {
   id: string;
   session_id: string;

@@ -97,6 +97,10 @@ test('snapshots: create, restore, fork, delete with undo', async ({ app }) => {
   await dialog.getByRole('button', { name: 'Restore first', exact: true }).click();
   await dialog.getByRole('button', { name: 'Replace the workspace' }).click();
   await expect(dialog.getByText('Before restoring first')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Delete snapshot first', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Undo' }).click();
+  await dialog.getByRole('button', { name: 'Delete snapshot Before restoring first' }).click();
+  await expect(dialog.getByText('Before restoring first')).toHaveCount(0, { timeout: 20_000 });
   await dialog.getByRole('button', { name: 'Fork from first', exact: true }).click();
   const fork = app.getByRole('dialog', { name: 'Fork beta' });
   await expect(fork.getByLabel('Begin with')).not.toHaveValue('');

@@ -1,9 +1,7 @@
 // Text without what only a terminal understands, so that two outputs can be compared and shown as lines.
 
-// eslint-disable-next-line no-control-regex -- control characters are what this removes
 const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[PX^_][^\u001b]*(?:\u001b\\)?|[ -/]*[0-~])/g;
-// eslint-disable-next-line no-control-regex -- the same; tab and line feed stay
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /** Removes escape sequences and control characters; of a line that was overwritten by `\r` the last text stays. */

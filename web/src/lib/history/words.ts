@@ -57,7 +57,7 @@ export function printedBytes(execution: Execution): number {
 
 /** How long it ran, or has been running until `now`. */
 export function durationOf(execution: Execution, now: number): number | null {
-  if (execution.duration_ms != null) return execution.duration_ms;
+  if (typeof execution.duration_ms === 'number') return execution.duration_ms;
   if (execution.state === 'queued') return null;
   const ended = execution.exited_at ? Date.parse(execution.exited_at) : now;
   return Math.max(0, ended - Date.parse(execution.started_at));

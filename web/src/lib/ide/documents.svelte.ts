@@ -194,13 +194,12 @@ export class Documents {
       document.isGone = true;
       return !isSecond;
     }
-    const wasGone = document.isGone;
     document.isGone = false;
     const content = decode(read.bytes);
     const text = content.kind === 'text' ? content.text : '';
-    const decision = wasGone && text !== document.text ? 'conflict' : this.#take(document, text, read.etag, true);
+    const decision = this.#take(document, text, read.etag, true);
     if (decision === 'conflict') document.conflict = { text, etag: read.etag };
-    return decision === 'adopt' && !isSecond;
+    return (decision === 'adopt' || decision === 'same') && !isSecond;
   }
 
   /** Applies what is on disk. `isDirty` is given by the caller, which may be saving. */
@@ -246,7 +245,8 @@ export class Documents {
       document.isGone = false;
       if (this.#take(document, content.text, etag) === 'conflict') document.conflict = { text: content.text, etag };
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) document.isGone = true;
+      // A file that was renamed meanwhile is not gone.
+      if (error instanceof ApiError && error.status === 404 && document.path === path) document.isGone = true;
     }
   }
 
@@ -289,6 +289,7 @@ export class Documents {
     for (const document of this.all.filter(({ path }) => isWithin(path, from))) {
       this.#drafts?.remove(document.path);
       document.path = afterMove(document.path, from, to);
+      document.isGone = false;
       if (document.model !== null) {
         const monaco = await loadMonaco();
         monaco.editor.setModelLanguage(document.model, monacoLanguageOf(document.path));

@@ -78,7 +78,7 @@ export class Paged<T extends { readonly id: string }> {
     const page = await this.#load(undefined, signal);
     if (signal.aborted || this.isLoading) return;
     this.error = null;
-    this.items = merged(this.items, page.items, page.next_cursor == null);
+    this.items = merged(this.items, page.items, !page.next_cursor);
   }
 
   /** Replaces one item, or adds it at the head. */

@@ -21,7 +21,8 @@ interface Removal {
   /** The path of the same request, sent so that it outlives the page. */
   readonly path: string;
   readonly onsent?: () => void;
-  readonly onundone?: () => void;
+  /** No toast: a modal dialog, which makes everything else inert, offers "Undo" itself. */
+  readonly isQuiet?: boolean;
 }
 
 /** Hides something at once and deletes it after a while, unless the user takes it back. */
@@ -37,18 +38,14 @@ export function removeWithUndo(removal: Removal): void {
       () => removal.onsent?.(),
       (error: unknown) => {
         gone.delete(id);
-        removal.onundone?.();
         toast.error(error, { description: removal.failed });
       },
     );
   });
-  undoToast(
-    removal.message,
-    () => {
-      if (!deferred.undo(id)) return;
-      gone.delete(id);
-      removal.onundone?.();
-    },
-    UNDO_MS,
-  );
+  if (!removal.isQuiet) undoToast(removal.message, () => undoRemoval(id), UNDO_MS);
+}
+
+/** Takes a removal back, unless it has been sent. */
+export function undoRemoval(id: string): void {
+  if (deferred.undo(id)) gone.delete(id);
 }

@@ -90,7 +90,8 @@ function fromFirst(usage: SessionUsage, known: Used | undefined): Used {
 
 /** The next measurement. The CPU time of a session begins again at 0 when it is resumed. */
 export function fromMeasurement(item: RunningUsage, before: Used | undefined, elapsedMs: number): Used {
-  const used = before?.cpuMs == null ? -1 : item.cpu_ms - before.cpuMs;
+  const earlier = before?.cpuMs ?? null;
+  const used = earlier === null ? -1 : item.cpu_ms - earlier;
   return {
     memory: item.memory_bytes,
     memoryLimit: before?.memoryLimit ?? null,
