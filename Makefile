@@ -56,6 +56,7 @@ portable: setup ## build the command line for Windows, check it for macOS (needs
 openapi: setup ## update docs/openapi.json and the tables of docs/api.md after a change of the API
 	@UPDATE_OPENAPI=1 $(CARGO) test --quiet --workspace --lib the_committed_one
 	@cd sdk/typescript && npm ci --no-progress --loglevel=error >/dev/null && npm run --silent generate
+	@python3 sdk/python/scripts/generate.py
 
 snapshots: setup ## update the snapshots of the CLI's texts after a change of a help text or message
 	@INSTA_UPDATE=always $(CARGO) test --quiet --workspace --bin headwater

@@ -36,7 +36,7 @@ export class TestServer {
     server.data = await mkdtemp(join(tmpdir(), 'hw-e2e-'));
     await server.start();
     server.token = (await readFile(join(server.data, 'token'), 'utf8')).trim();
-    const page = await (await fetch(server.direct)).text();
+    const page = await (await fetch(server.direct, { headers: { accept: 'text/html' } })).text();
     if (page.includes('id="app"')) {
       server.url = server.direct;
     } else {

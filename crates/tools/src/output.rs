@@ -93,6 +93,8 @@ pub struct Carry {
 #[derive(Debug)]
 pub struct Output {
     carry: Carry,
+    /// The event that was pushed last, and its first byte: one event may come in pieces.
+    event: Option<(Seq, u64)>,
     lines: Option<Lines>,
     kept: Kept,
 }
@@ -128,6 +130,7 @@ impl Output {
         let inside = carry.next_offset > 0;
         Self {
             carry,
+            event: None,
             lines: (!options.keep_ansi).then(Lines::default),
             kept: Kept {
                 mask: Mask::new(Arc::clone(&options.secrets), inside),
@@ -139,7 +142,9 @@ impl Output {
     /// Adds the bytes of one event.
     pub fn push(&mut self, stream: Stream, seq: Seq, bytes: &[u8]) {
         let offset = self.carry.next_offset;
-        let start = Position { offset, seq, event: offset };
+        let (_, event) =
+            *self.event.insert(self.event.filter(|(last, _)| *last == seq).unwrap_or((seq, offset)));
+        let start = Position { offset, seq, event };
         self.carry.next_offset += bytes.len() as u64;
         let Some(decoder) = self.carry.decoders.get_mut(stream as usize - 1) else { return };
         let kept = &mut self.kept;

@@ -42,6 +42,8 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/readyz", For::All, ""),
     ("GET", "/login", For::All, ""),
     ("GET", "/metrics", For::Admins, ""),
+    ("GET", "/v1/doctor", For::Admins, ""),
+    ("GET", "/v1/settings", For::Admins, ""),
     ("GET", "/v1/info", For::Users, ""),
     ("GET", "/v1/languages", For::Users, ""),
     ("GET", "/v1/usage", For::Users, ""),

@@ -315,6 +315,30 @@ class DiskUse(TypedDict):
     total_bytes: int
 
 
+class DoctorCheck(TypedDict):
+    """The result of one check of the host."""
+
+    # The name of the check.
+    name: str
+    # Whether code can be run safely as far as this check goes.
+    ok: bool
+    # `ok`, `warning` (there is a substitute for what is missing) or `failed`.
+    status: str
+    # What was found, and what is used instead if something is missing.
+    detail: str
+    # The command or setting that fixes it, if there is something to fix.
+    fix: NotRequired[str | None]
+
+
+class DoctorReport(TypedDict):
+    """What the host can isolate and limit."""
+
+    # Whether code can be run safely: no check failed.
+    ok: bool
+    # The checks, the most basic ones first.
+    checks: list[DoctorCheck]
+
+
 class Error(TypedDict):
     """The body of every answer with an error status."""
 
@@ -1354,6 +1378,28 @@ class SessionUse(TypedDict):
     pids: NotRequired[int | None]
     # The size of the workspace and the snapshots. It is measured at most once a second, less often if that takes long.
     disk_bytes: NotRequired[int | None]
+
+
+class Setting(TypedDict):
+    """A setting."""
+
+    # Its path in the configuration file, such as `server.listen`.
+    key: str
+    # The value that is in force. Secrets are not shown.
+    value: Any
+    # The value without any configuration.
+    default: Any
+    # Where the value comes from: `default`, the file, a variable or a flag.
+    source: str
+    # The value of the running worker, if that was started with another one.
+    running: NotRequired[Any]
+
+
+class Settings(TypedDict):
+    """All settings."""
+
+    # By their paths.
+    items: list[Setting]
 
 
 class Share(TypedDict):

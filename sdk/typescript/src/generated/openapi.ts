@@ -26,7 +26,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sets a cookie for the token or share link in the URL, and redirects to the documentation. For people.
+         * Sets a cookie for the token or share link in the URL, and redirects to a page. For people.
          * @description A page sends the token as `Authorization: Bearer` instead, so that no history and no proxy's log contains it.
          *     The cookie is a separate secret: it ends with the token, and the token cannot be read from it.
          */
@@ -239,6 +239,23 @@ export interface paths {
          *     until something is started for it.
          */
         get: operations["followConversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Checks what the host can isolate and limit, as `headwater doctor` does. Takes some seconds. For administrators. */
+        get: operations["checkHost"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1507,6 +1524,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every setting with its value, its default and where the value comes from, as `headwater config` shows them. For
+         *     administrators.
+         */
+        get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tickets": {
         parameters: {
             query?: never;
@@ -2213,6 +2250,26 @@ export interface components {
              * @description All bytes together, which count towards the quota.
              */
             total_bytes: number;
+        };
+        /** @description The result of one check of the host. */
+        DoctorCheck: {
+            /** @description The name of the check. */
+            name: string;
+            /** @description Whether code can be run safely as far as this check goes. */
+            ok: boolean;
+            /** @description `ok`, `warning` (there is a substitute for what is missing) or `failed`. */
+            status: string;
+            /** @description What was found, and what is used instead if something is missing. */
+            detail: string;
+            /** @description The command or setting that fixes it, if there is something to fix. */
+            fix?: string | null;
+        };
+        /** @description What the host can isolate and limit. */
+        DoctorReport: {
+            /** @description Whether code can be run safely: no check failed. */
+            ok: boolean;
+            /** @description The checks, the most basic ones first. */
+            checks: components["schemas"]["DoctorCheck"][];
         };
         /**
          * @description The body of every answer with an error status.
@@ -3727,6 +3784,24 @@ export interface components {
              */
             disk_bytes?: number | null;
         };
+        /** @description A setting. */
+        Setting: {
+            /** @description Its path in the configuration file, such as `server.listen`. */
+            key: string;
+            /** @description The value that is in force. Secrets are not shown. */
+            value: unknown;
+            /** @description The value without any configuration. */
+            default: unknown;
+            /** @description Where the value comes from: `default`, the file, a variable or a flag. */
+            source: string;
+            /** @description The value of the running worker, if that was started with another one. */
+            running?: unknown;
+        };
+        /** @description All settings. */
+        Settings: {
+            /** @description By their paths. */
+            items: components["schemas"]["Setting"][];
+        };
         /**
          * @description The severity of a diagnostic.
          * @enum {string}
@@ -4723,6 +4798,8 @@ export interface operations {
             query?: {
                 /** @description An API token, or the token of a share link. */
                 token?: string | null;
+                /** @description The page to open then, as a path of this server; the home page by default. */
+                next?: string | null;
             };
             header?: never;
             path?: never;
@@ -5132,6 +5209,34 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    checkHost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the host can isolate and limit. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DoctorReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -8782,6 +8887,34 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["SessionEnded"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All settings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
