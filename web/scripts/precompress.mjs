@@ -8,13 +8,16 @@ const dist = process.env.HEADWATER_DIST ?? fileURLToPath(new URL('../dist/', imp
 const COMPRESSIBLE = /\.(js|css|html|svg|json|map|ttf|wasm|txt|webmanifest)$/;
 // Below this the headers cost more than is saved.
 const SMALLEST = 512;
+// The binary embeds only the copies of these (crates/web).
+const ALWAYS = /\.(js|css)$/;
 
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
 async function compress(file) {
   const content = await readFile(dist + file);
-  if (content.length < SMALLEST) return;
+  const isAlways = ALWAYS.test(file);
+  if (content.length < SMALLEST && !isAlways) return;
   const params = {
     // Quality 11 takes minutes for the editor's files; 9 is within a few percent of it.
     [constants.BROTLI_PARAM_QUALITY]: content.length > 1_000_000 ? 9 : 11,
@@ -25,7 +28,7 @@ async function compress(file) {
     ['.br', br],
     ['.gz', gz],
   ]) {
-    if (packed.length < content.length) await writeFile(dist + file + suffix, packed);
+    if (packed.length < content.length || isAlways) await writeFile(dist + file + suffix, packed);
     else await rm(dist + file + suffix, { force: true });
   }
 }
