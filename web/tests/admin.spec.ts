@@ -1,11 +1,13 @@
 // The page for operators: charts, users, tokens, use, audit log, server; and that others do not get it.
 import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, type Page } from './harness';
+import { cleanUp } from './lists';
 
 const row = (page: Page, text: string): ReturnType<Page['getByRole']> =>
   page.getByRole('row').filter({ hasText: text });
 
 // The time limit is for a machine that does other work at the same time.
 test.describe.configure({ mode: 'serial', timeout: 150_000 });
+test.beforeAll(({ server }) => cleanUp(server));
 
 test('charts are live and share the pointer', async ({ app, server }) => {
   await server.api('POST', '/v1/sessions', { name: 'measured' });

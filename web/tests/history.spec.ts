@@ -1,5 +1,6 @@
 // The history: filters in the address, search, sparklines, comparison, run again, links for guests, delete with undo.
 import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, type Page } from './harness';
+import { cleanUp } from './lists';
 
 interface Started {
   id: string;
@@ -25,6 +26,7 @@ let terminal: Started;
 test.describe.configure({ mode: 'serial', timeout: 150_000 });
 
 test.beforeAll(async ({ server }) => {
+  await cleanUp(server);
   session = ((await server.api('POST', '/v1/sessions', { name: 'work' })) as { id: string }).id;
   const start = async (body: object): Promise<Started> => {
     const started = (await server.api('POST', `/v1/sessions/${session}/executions`, body)) as Started;
@@ -109,7 +111,9 @@ test('runs again in the same session', async ({ app, server }) => {
       return items[0]?.id !== terminal.id && items[0]?.command.shell?.includes('broken');
     })
     .toBe(true);
-  await expect(app.locator('[data-row]').filter({ hasText: 'exited with 3' })).toHaveCount(2);
+  await expect(
+    app.locator('[data-row]').filter({ hasText: 'broken' }).filter({ hasText: 'exited with 3' }),
+  ).toHaveCount(2);
 });
 
 test('a link for guests opens the output without an account', async ({ app, browser, server }) => {

@@ -1,5 +1,6 @@
 // The list of sessions: create, rename, share, snapshots, fork, hibernate, end with undo, search, keyboard, phones.
 import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, type Page } from './harness';
+import { cleanUp } from './lists';
 
 const row = (page: Page, name: string): ReturnType<Page['getByRole']> =>
   page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
@@ -11,6 +12,7 @@ async function act(page: Page, name: string, action: string): Promise<void> {
 
 // The time limit is for a machine that does other work at the same time.
 test.describe.configure({ mode: 'serial', timeout: 150_000 });
+test.beforeAll(({ server }) => cleanUp(server));
 
 test('an empty list says what it is for, and creates a session with limits', async ({ app, server }) => {
   await app.goto('/sessions');

@@ -1,8 +1,8 @@
 // Reads the log of an execution for its sparkline: a bounded part of it, once, and only for rows that are visible.
 
-import type { Execution, ExecutionEvent, Headwater } from 'headwater';
+import type { Execution, Headwater } from 'headwater';
 import { Limited } from '$lib/lists/limited';
-import { bars, type Printed } from './sparkline';
+import { bars, Collected } from './sparkline';
 import { durationOf, printedBytes } from './words';
 
 /** The bytes at the end of a log that are read. What is before is spread evenly. */
@@ -40,34 +40,18 @@ export async function loadSpark(client: Headwater, execution: Execution, signal:
 
 async function read(client: Headwater, execution: Execution, signal: AbortSignal): Promise<Spark> {
   const total = printedBytes(execution);
-  const printed: Printed[] = [];
+  const collected = new Collected();
   let count = 0;
-  let before = { seq: 0, atMs: 0 };
-  let isPartly = false;
   const events = client.executions.follow(execution.id, {
     signal,
     batchMs: 0,
     ...(total > TAIL ? { tail: TAIL } : {}),
   });
   for await (const event of events) {
-    const bytes = bytesOf(event);
-    if (bytes > 0) {
-      // More than one chunk: they were printed at any time since the event before.
-      const isJoined = event.seq - before.seq > 1 || event.type === 'gap';
-      printed.push({ fromMs: isJoined ? before.atMs : event.at_ms, toMs: event.at_ms, bytes });
-      isPartly ||= isJoined;
-    }
-    before = { seq: event.seq, atMs: event.at_ms };
+    collected.add(event);
     count += 1;
     if (event.seq >= execution.last_seq || count >= MAX_EVENTS) break;
   }
   const span = durationOf(execution, Date.now()) ?? 0;
-  return { sums: bars(printed, Math.max(span, before.atMs)), isPartly };
-}
-
-/** The bytes that an event stands for; of text, the number of characters is near enough for bars of 16 pixels. */
-function bytesOf(event: ExecutionEvent): number {
-  if (event.type === 'gap') return Math.max(0, event.to_byte - event.from_byte);
-  if (event.type !== 'stdout' && event.type !== 'stderr' && event.type !== 'output') return 0;
-  return event.text?.length ?? ((event.base64?.length ?? 0) * 3) / 4;
+  return { sums: bars(collected.printed, Math.max(span, collected.lastMs)), isPartly: collected.isPartly };
 }

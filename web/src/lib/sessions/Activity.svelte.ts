@@ -2,7 +2,7 @@
 
 import type { Execution, Headwater, Session } from 'headwater';
 import { SvelteMap } from 'svelte/reactivity';
-import { Limited } from '$lib/lists/limited';
+import { DroppedError, Limited } from '$lib/lists/limited';
 
 /** The time of the newest start or end, in milliseconds. */
 function lastOf(execution: Execution): number {
@@ -45,7 +45,8 @@ export class LastActivity {
       .run(() => this.#client.executions.list({ session_id: id, limit: 1 }))
       .then(
         ({ items }) => items.forEach((execution) => this.#put(execution)),
-        () => this.#asked.delete(id),
+        // A session that is gone stays without; only work that never began is tried again.
+        (error: unknown) => void (error instanceof DroppedError && this.#asked.delete(id)),
       );
   }
 
