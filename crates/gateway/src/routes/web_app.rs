@@ -39,6 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     for page in PAGES.into_iter().filter(|page| *page != "executions") {
         router = router
             .route(&format!("/{page}"), axum::routing::get(page_or_missing))
+            .route(&format!("/{page}/"), axum::routing::get(page_or_missing))
             .route(&format!("/{page}/{{*rest}}"), axum::routing::get(page_or_missing));
     }
     // A binary without the app has a page of an execution, too (`home`).
