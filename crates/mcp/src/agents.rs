@@ -171,12 +171,12 @@ impl Agents for OneAgent {
             Network::Packages => " Their network reaches package registries only.",
             Network::Full => " They have the network.",
         };
-        let more = match mode {
+        let request = match mode {
             Some(PlaceMode::ReadOnly | PlaceMode::WorkspaceWrite) => {
                 " If a command needs more, repeat it with `sandbox_permissions` and a `justification`."
             }
             _ => "",
         };
-        format!(" The workspace is {}: {files}{network}{more}", self.workspace)
+        format!(" The workspace is {}: {files}{network}{request}", self.workspace)
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
 use headwater_protocol::api::ErrorCode;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -14,6 +15,7 @@ use crate::auth::guard;
 use crate::error::ApiError;
 use crate::http::openapi;
 use crate::routes;
+use crate::routes::web_app;
 use crate::state::Gateway;
 
 /// Routes without authentication: health checks, sign-in, and the description of the API.
@@ -100,9 +102,18 @@ pub(crate) fn router(gateway: &Arc<Gateway>) -> Router {
         .with_state(Arc::clone(gateway))
 }
 
-async fn no_such_route(uri: Uri) -> ApiError {
-    let path: String = uri.path().chars().take(128).collect();
-    ApiError::new(ErrorCode::NoSuchRoute, format!("no route matches `{path}`"), "`/docs` lists all routes")
+/// A person gets the app, which says that there is no such page.
+async fn no_such_route(request: Request) -> Response {
+    let headers = request.headers();
+    if request.method() == Method::GET
+        && web_app::takes_html(headers)
+        && let Some(page) = web_app::page(headers)
+    {
+        return (StatusCode::NOT_FOUND, page).into_response();
+    }
+    let path: String = request.uri().path().chars().take(128).collect();
+    let message = format!("no route matches `{path}`");
+    ApiError::new(ErrorCode::NoSuchRoute, message, "`/docs` lists all routes").into_response()
 }
 
 async fn wrong_method(request: Request) -> ApiError {

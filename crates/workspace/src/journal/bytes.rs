@@ -18,7 +18,7 @@ const PROGRESS_NAME: &str = "progress";
 /// The most bytes that are copied at once.
 const CHUNK_BYTES: usize = 128 << 10;
 /// The bytes of one mark.
-const MARK_BYTES: u64 = 8;
+const MARK_BYTES: usize = 8;
 
 /// A part of such a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,17 +128,22 @@ impl StagedBytes {
 
     /// Marks a step, before it changes something. A mark is not 0.
     pub(super) fn mark(&self, step: usize, mark: u64) -> io::Result<()> {
-        self.progress.write_all_at(&mark.to_le_bytes(), step as u64 * MARK_BYTES)
+        self.progress.write_all_at(&mark.to_le_bytes(), place_of(step))
     }
 
     /// The mark of a step; 0 if it has none. A power failure loses marks, a killed worker does not.
     pub(super) fn mark_of(&self, step: usize) -> io::Result<u64> {
-        let mut mark = [0; MARK_BYTES as usize];
-        match self.progress.read_exact_at(&mut mark, step as u64 * MARK_BYTES) {
+        let mut mark = [0; MARK_BYTES];
+        match self.progress.read_exact_at(&mut mark, place_of(step)) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             read => read.map(|()| u64::from_le_bytes(mark)),
         }
     }
+}
+
+/// Where the mark of a step is.
+const fn place_of(step: usize) -> u64 {
+    (step * MARK_BYTES) as u64
 }
 
 fn chunk(left: u64) -> usize {

@@ -135,7 +135,7 @@ impl<'a> Planner<'a> {
             Content::Taken(slot, inode) => place(slot, inode, path, existing),
             Content::Staged(NewContent { slot, span }, mode) => {
                 let direct = span.map(|span| self.direct(span, path, mode, existing)).transpose()?.flatten();
-                direct.map_or_else(|| self.from_slot(slot, span, mode, path, existing), Ok)?
+                direct.map_or_else(|| self.by_slot(slot, span, mode, path, existing), Ok)?
             }
         };
         self.steps.push(step);
@@ -176,7 +176,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans to move a slot to a path.
-    fn from_slot(
+    fn by_slot(
         &self,
         slot: u32,
         span: Option<Span>,
