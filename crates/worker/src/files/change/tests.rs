@@ -302,8 +302,8 @@ fn many_contents_are_written_into_files_that_stay_the_same_and_need_no_slot() {
     let response = v1::ChangeFilesResponse::default();
     carry_out(&session.workspace(), stage, &journal, &response, None, &|| true).unwrap();
     assert_eq!(inode("a"), before);
-    let state = session.state();
-    let file = |name: &str| state[&session.at(name)].clone();
+    let files = session.state();
+    let file = |name: &str| files[&session.at(name)].clone();
     assert_eq!(file("a"), ("new a".to_owned(), 0o100_755));
     assert_eq!(file("c"), ("new c".to_owned(), 0o100_640));
     assert_eq!(file("new"), ("new".to_owned(), 0o100_644));
