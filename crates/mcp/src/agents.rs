@@ -98,6 +98,9 @@ pub trait Agents: fmt::Debug + Send + Sync + 'static {
     }
 }
 
+/// The longest path of a workspace that the instructions name, in bytes.
+const MAX_SHOWN_PATH: usize = 100;
+
 /// The same agent for every request. It has the name of the client that sends the first one.
 #[derive(Debug)]
 pub struct OneAgent {
@@ -156,27 +159,23 @@ impl Agents for OneAgent {
 
     fn walls(&self) -> String {
         let spec = &self.session.spec;
-        let mode = spec.place.as_ref().map(|place| place.mode);
+        let mode = spec.place.as_ref().map(|in_place| in_place.mode);
         let files = match mode {
-            None => "commands are isolated, and can change it and /tmp.",
-            Some(PlaceMode::ReadOnly) => "commands and tools can read it, and change nothing but /tmp.",
-            Some(PlaceMode::WorkspaceWrite) => {
-                "commands and tools can change it, except for .git and the like, and /tmp."
-            }
-            Some(PlaceMode::DangerFullAccess) => "commands are not isolated: they can do what the user can.",
+            None => "change the workspace and /tmp",
+            Some(PlaceMode::ReadOnly) => "read the workspace and change only /tmp",
+            Some(PlaceMode::WorkspaceWrite) => "change the workspace (not .git) and /tmp",
+            Some(PlaceMode::DangerFullAccess) => return " Commands are not isolated.".to_owned(),
         };
         let network = match spec.network {
-            _ if mode == Some(PlaceMode::DangerFullAccess) => "",
-            Network::None => " They have no network.",
-            Network::Packages => " Their network reaches package registries only.",
-            Network::Full => " They have the network.",
+            Network::None => "no network",
+            Network::Packages => "a network of package registries only",
+            Network::Full => "the network",
         };
-        let request = match mode {
-            Some(PlaceMode::ReadOnly | PlaceMode::WorkspaceWrite) => {
-                " If a command needs more, repeat it with `sandbox_permissions` and a `justification`."
-            }
-            _ => "",
+        let asks = if mode.is_some() { "; `sandbox_permissions` asks for more" } else { "" };
+        let place = match self.workspace.as_str() {
+            path if path.len() <= MAX_SHOWN_PATH => format!(" ({path})"),
+            _ => String::new(),
         };
-        format!(" The workspace is {}: {files}{network}{request}", self.workspace)
+        format!(" Commands can {files}{place} and have {network}{asks}.")
     }
 }

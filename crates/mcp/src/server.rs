@@ -12,12 +12,12 @@ use crate::agents::{Access, Agents, Caller};
 use crate::consent::Pending;
 use crate::resources::Subscriptions;
 
-/// What a model should know before it uses the tools.
-const INSTRUCTIONS: &str = "Runs commands and edits files in a session. Nothing that a command \
-    prints is lost: a command that outlives its call keeps running, and returns a session ID. Use `wait` \
-    with that ID to learn of its end in one call, instead of polling; `read_output` reads any part of its \
-    output again, also after the end. Start servers with `exec_command` and `wait_for: {\"port\": N}`. \
-    Edit files with `apply_patch` or `edit_file` rather than with shell commands.";
+/// What a model should know before it uses the tools. With longer instructions than about 700 characters in all, Codex
+/// 0.166 offers none of the tools to its model.
+const INSTRUCTIONS: &str = "Runs commands and edits files in a session. Nothing that a command prints is lost: \
+    one that outlives its call keeps running and returns a session ID. `wait` with that ID reports its end in \
+    one call, without polling; `read_output` reads any part of its output again. Start servers with \
+    `wait_for: {\"port\": N}`. Edit files with `apply_patch` or `edit_file`.";
 
 /// The same for servers with many sessions.
 const SESSION_INSTRUCTIONS: &str =
@@ -92,4 +92,16 @@ pub(crate) fn config(agents: &dyn Agents) -> ServerConfig {
         .with_instructions(format!("{INSTRUCTIONS}{session}{walls}"))
         // The answer to a client that asks for a version that does not exist.
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codex_offers_the_tools_of_a_server_with_such_short_instructions() {
+        /// What [`Agents::walls`] adds at most: a path of 100 bytes and a sentence.
+        const WALLS: usize = 250;
+        assert!(INSTRUCTIONS.len() + WALLS.max(SESSION_INSTRUCTIONS.len()) <= 650);
+    }
 }
