@@ -74,14 +74,17 @@ impl Refused {
         if path == Path::new("/") {
             return Some(("it is the whole host", PROJECT));
         }
-        // Before the data folder, which may be in it: another data folder would not help.
+        let hint = "use a folder outside of it, or another data folder with `--data DIR`";
+        let of_data = Some(("it contains, or is in, the data folder of headwater", hint));
+        if self.data.iter().any(|data| path.starts_with(data)) {
+            return of_data;
+        }
+        // A home may contain the data folder: another data folder would not help.
         if self.homes.iter().any(|home| home.starts_with(path)) {
             return Some(("it is or contains a home folder, with its keys and credentials", PROJECT));
         }
-        let overlaps = |data: &PathBuf| path.starts_with(data) || data.starts_with(path);
-        if self.data.iter().any(overlaps) {
-            let hint = "use a folder outside of it, or another data folder with `--data DIR`";
-            return Some(("it contains, or is in, the data folder of headwater", hint));
+        if self.data.iter().any(|data| data.starts_with(path)) {
+            return of_data;
         }
         let is_secret = |home: &PathBuf| SECRETS.iter().any(|name| path.starts_with(home.join(name)));
         if self.homes.iter().any(is_secret) {
