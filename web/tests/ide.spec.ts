@@ -203,6 +203,8 @@ test('rename, move, delete with undo', async ({ app, server }) => {
 
   await entry(app, 'new.py').dragTo(entry(app, 'lib'));
   await expect.poll(() => read(server, session, 'lib/new.py')).toBe('print(2)\n');
+  // The old place goes with the next answer of the watch.
+  await expect(entry(app, 'new.py')).toHaveCount(1);
 
   await entry(app, 'new.py').click();
   await app.getByRole('tree').focus();

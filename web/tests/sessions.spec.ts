@@ -73,7 +73,7 @@ test('shares with a member and by a link that can be revoked', async ({ app, ser
   await dialog.getByRole('button', { name: 'Create link' }).click();
   await expect(dialog.getByLabel('Copy link').first()).toHaveValue(/#share=hws_/);
   await dialog.getByRole('button', { name: /Revoke link/ }).click();
-  await expect(dialog.getByText(/revoked/)).toBeVisible();
+  await expect(dialog.getByText(/· revoked/)).toBeVisible();
   await dialog.getByRole('button', { name: 'Remove bob' }).click();
   await expect(dialog.getByText('No members yet.')).toBeVisible();
 });
