@@ -54,6 +54,8 @@ const call = (name, args) => () => ({ name, arguments: JSON.stringify(args) });
 /** `headwater mcp`, which works in the folder that codex is started in. */
 async function overStdio({ data }) {
   const config = `command = "${binary}"\nargs = ["mcp", "--data", "${data}"]`;
+  // The worker runs already, as it does after the first use: codex asks its model before a slow server has started.
+  await promisify(execFile)(binary, ["run", "--data", data, "--", "true"]);
   const stop = () => promisify(execFile)(binary, ["stop", "--end-sessions", "--yes", "--data", data]);
   return { config, stop, env: {} };
 }
