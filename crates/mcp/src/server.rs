@@ -12,8 +12,7 @@ use crate::agents::{Access, Agents, Caller};
 use crate::consent::Pending;
 use crate::resources::Subscriptions;
 
-/// What a model should know before it uses the tools. With longer instructions than about 700 characters in all, Codex
-/// 0.166 offers none of the tools to its model.
+/// What a model should know before it uses the tools. Short: clients add it to every conversation.
 const INSTRUCTIONS: &str = "Runs commands and edits files in a session. Nothing that a command prints is lost: \
     one that outlives its call keeps running and returns a session ID. `wait` with that ID reports its end in \
     one call, without polling; `read_output` reads any part of its output again. Start servers with \
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codex_offers_the_tools_of_a_server_with_such_short_instructions() {
+    fn the_instructions_are_short() {
         /// What [`Agents::walls`] adds at most: a path of 100 bytes and a sentence.
         const WALLS: usize = 250;
         assert!(INSTRUCTIONS.len() + WALLS.max(SESSION_INSTRUCTIONS.len()) <= 650);
