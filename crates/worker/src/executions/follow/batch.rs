@@ -9,6 +9,10 @@ use super::{MAX_EVENT_BYTES, MAX_EVENTS};
 /// Events are joined up to this size: copying larger ones would cost more than it saves.
 const JOIN_BYTES: usize = 16 << 10;
 
+/// Output that was written later than this after the first bytes of an event starts an event of its own, so that
+/// recordings and charts keep the time at which each part was written.
+const JOIN_MS: u64 = 100;
+
 /// The events of one message.
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -21,6 +25,8 @@ pub(crate) struct Batch {
 /// Output of one stream, joined from several events.
 struct Open {
     seq: Seq,
+    /// The time of the first bytes.
+    first_ms: u64,
     at_ms: u64,
     stream: Stream,
     offset: u64,
@@ -79,6 +85,7 @@ impl Batch {
             Some(open)
                 if open.stream == stream
                     && open.offset + open.bytes.len() as u64 == offset
+                    && at_ms.saturating_sub(open.first_ms) < JOIN_MS
                     && open.bytes.len() + bytes.len() <= JOIN_BYTES =>
             {
                 (open.seq, open.at_ms) = (seq, at_ms);
@@ -86,7 +93,8 @@ impl Batch {
             }
             _ => {
                 self.close();
-                self.open = Some(Open { seq, at_ms, stream, offset, bytes: Joined::One(bytes) });
+                self.open =
+                    Some(Open { seq, first_ms: at_ms, at_ms, stream, offset, bytes: Joined::One(bytes) });
             }
         }
     }
@@ -104,5 +112,27 @@ impl Batch {
     pub(crate) fn is_full(&self, batch_bytes: usize, held: bool) -> bool {
         let wanted = if held && batch_bytes > 0 { batch_bytes.min(MAX_EVENT_BYTES) } else { MAX_EVENT_BYTES };
         self.events.len() >= MAX_EVENTS || self.bytes >= wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(seq: u64, at_ms: u64, offset: u64, text: &'static str) -> Event {
+        let kind =
+            EventKind::Output { stream: Stream::Stdout, offset, bytes: Bytes::from_static(text.as_bytes()) };
+        Event { seq: Seq(seq), at_ms, kind }
+    }
+
+    #[test]
+    fn output_is_joined_only_if_it_was_written_at_about_the_same_time() {
+        let mut batch = Batch::default();
+        for (n, at_ms) in [0, 40, 99, 100, 130, 5_000].into_iter().enumerate() {
+            let n = n as u64;
+            batch.add(output(n + 1, 1_000 + at_ms, 2 * n, "ab"));
+        }
+        let events: Vec<(u64, u64)> = batch.events().iter().map(|event| (event.seq, event.at_ms)).collect();
+        assert_eq!(events, [(3, 1_099), (5, 1_130), (6, 6_000)]);
     }
 }
