@@ -18,6 +18,7 @@ use tower::service_fn;
 
 use crate::error::{ContractError, Fault};
 use crate::follower::{FollowOptions, Follower};
+use crate::ports::{ListeningPorts, PortConnection};
 use crate::request_id::SendRequestId;
 use crate::retry::WorkerRestarter;
 use crate::stdin::StdinWriter;
@@ -360,10 +361,16 @@ impl Client {
     }
 
     /// The TCP ports that programs of a session listen on now.
-    pub async fn listening_ports(&self, session: SessionId) -> Result<Vec<u16>> {
+    pub async fn listening_ports(&self, session: SessionId) -> Result<ListeningPorts> {
         let request = v1::ListPortsRequest { session_id: session.to_string() };
-        let ports = self.raw().list_ports(request).await?.into_inner().tcp;
-        Ok(ports.into_iter().filter_map(|port| u16::try_from(port).ok()).collect())
+        let answer = self.raw().list_ports(request).await?.into_inner();
+        let ports = answer.tcp.into_iter().filter_map(|port| u16::try_from(port).ok()).collect();
+        Ok(ListeningPorts { ports, can_connect: answer.can_connect })
+    }
+
+    /// Connects to a port on the loopback device of a session.
+    pub async fn connect_port(&self, session: SessionId, port: u16) -> Result<PortConnection> {
+        PortConnection::open(self.raw(), session, port).await
     }
 
     /// Removes the log of a closed execution.

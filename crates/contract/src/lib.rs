@@ -15,6 +15,7 @@ mod keyed_lock;
 mod languages;
 mod output;
 pub mod panics;
+mod ports;
 #[cfg(target_os = "linux")]
 mod process_usage;
 mod request_id;
@@ -37,6 +38,7 @@ pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use keyed_lock::KeyedLock;
 pub use output::{KeptOutput, OutputReader, OutputSelector};
+pub use ports::{ListeningPorts, PortConnection};
 #[cfg(target_os = "linux")]
 pub use process_usage::process_usage;
 pub use request_id::{REQUEST_ID, SendRequestId, request_id, with_request_id};

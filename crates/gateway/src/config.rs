@@ -3,6 +3,7 @@
 mod auth;
 mod ip_range;
 mod machine;
+mod preview;
 mod quotas;
 mod rows;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use self::auth::FileAuth;
 pub use self::auth::{AuthConfig, JwtConfig, KeySource};
 pub use self::ip_range::{Network, NotANetwork};
+pub use self::preview::PreviewUrl;
 pub use self::quotas::{Action, Quota, Quotas, Watchdog};
 use self::quotas::{FileQuotas, FileWatchdog};
 use self::rows::FileRetention;
@@ -33,6 +35,8 @@ pub struct Config {
     pub allow_remote: bool,
     /// Names that are accepted in `Host` besides the address: `example.org` or `example.org:8443`.
     pub hosts: Vec<String>,
+    /// The names under which ports of sessions are shown; without one, only at `localhost`.
+    pub preview_url: Option<PreviewUrl>,
     /// Origins whose pages may call the server, besides its own.
     pub origins: Vec<String>,
     /// Proxies in front of the server. Only they may state the client's address.
@@ -168,6 +172,7 @@ impl Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
             allow_remote: false,
             hosts: Vec::new(),
+            preview_url: None,
             origins: Vec::new(),
             trusted_proxies: Vec::new(),
             log_format: LogFormat::Text,
@@ -344,6 +349,7 @@ struct FileServer {
     listen: Option<SocketAddr>,
     allow_remote: Option<bool>,
     hosts: Vec<String>,
+    preview_url: Option<String>,
     origins: Vec<String>,
     trusted_proxies: Vec<String>,
     log_format: Option<LogFormat>,
@@ -374,6 +380,7 @@ impl From<&Config> for FileServer {
             listen: Some(config.listen),
             allow_remote: Some(config.allow_remote),
             hosts: config.hosts.clone(),
+            preview_url: config.preview_url.as_ref().map(ToString::to_string),
             origins: config.origins.clone(),
             trusted_proxies: config.trusted_proxies.iter().map(ToString::to_string).collect(),
             log_format: Some(config.log_format),
@@ -415,6 +422,8 @@ impl FileServer {
         config.listen = self.listen.unwrap_or(config.listen);
         config.allow_remote = self.allow_remote.unwrap_or(config.allow_remote);
         config.hosts = self.hosts;
+        let preview_url = self.preview_url.map(|text| text.parse()).transpose();
+        config.preview_url = preview_url.map_err(|error: String| format!("server.preview_url: {error}"))?;
         config.origins = self.origins;
         config.trusted_proxies = networks(&self.trusted_proxies)?;
         config.log_format = self.log_format.unwrap_or(config.log_format);

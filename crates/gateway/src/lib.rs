@@ -18,6 +18,7 @@ mod http;
 mod languages;
 mod metrics;
 mod packages;
+mod previews;
 mod quota;
 pub mod reports;
 mod routes;

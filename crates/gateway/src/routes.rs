@@ -20,6 +20,7 @@ pub(crate) mod mcp;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod packages;
+pub(crate) mod ports;
 pub(crate) mod prune;
 pub(crate) mod recordings;
 #[cfg(test)]

@@ -35,6 +35,7 @@ use tower_http::timeout::TimeoutBody;
 
 use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
+use crate::previews;
 use crate::reports::Reports;
 use crate::routes::router;
 pub(crate) use crate::serve::connection_permits::ConnectionPermit;
@@ -190,18 +191,25 @@ async fn connection(
     if let Err(error) = set_options(&stream) {
         tracing::debug!(%error, "cannot set the options of a connection");
     }
-    let header_timeout = gateway.config.header_timeout;
+    let (header_timeout, of_requests) = (gateway.config.header_timeout, Arc::clone(&gateway));
     let is_live = IsLive::default();
     let stream = WriteTimeout::with_policy(stream, gateway.config.write_timeout, is_live.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         // A client that stops sending in the middle of a body fails with a timeout.
         let mut request = request.map(|body| Body::new(TimeoutBody::new(header_timeout, body)));
-        router::rewrite(&mut request);
         request.extensions_mut().insert(ConnectInfo(address));
         request.extensions_mut().insert(permit.clone());
-        let (router, is_live) = (router.clone(), is_live.clone());
+        let (router, is_live, gateway) = (router.clone(), is_live.clone(), Arc::clone(&of_requests));
         async move {
-            let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+            let preview_url = gateway.config.preview_url.as_ref();
+            let preview = previews::requested(&gateway.auth.jwts, preview_url, &request);
+            let response = if let Some(target) = preview {
+                // A preview has nothing to do with this server: none of its routes, and no identity.
+                previews::proxy::serve(&gateway, target, request).await
+            } else {
+                router::rewrite(&mut request);
+                router.oneshot(request).await.unwrap_or_else(|never| match never {})
+            };
             is_live.set(&response);
             Ok::<_, Infallible>(response)
         }

@@ -17,6 +17,7 @@ mod event_loop;
 mod executions;
 mod outbox;
 mod outlet;
+mod port_socket;
 mod proc_stat;
 mod process_tree;
 mod reap;

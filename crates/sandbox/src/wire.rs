@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, Usage};
 
-/// Raised when the format or the meaning of a message changes. A worker that finds an init of another version
+/// Raised when the format or the meaning of a message changes; a new message at the end changes neither, and an
+/// older init ignores it. A worker that finds an init of another version
 /// adopts nothing from it: it ends that init, its executions end as `lost`, and the session is hibernated
 /// with its workspace.
 pub const VERSION: u32 = 5;
@@ -80,6 +81,12 @@ pub enum ToInit {
     },
     /// End all programs, then init itself.
     End,
+    /// Create a TCP socket, which the worker connects to a port of the session. Answered by `Socket` or
+    /// `SocketFailed`.
+    Socket {
+        /// Whether it is for IPv6.
+        ipv6: bool,
+    },
 }
 
 /// Messages from init to the worker.
@@ -152,6 +159,18 @@ pub enum FromInit {
     Listening,
     /// init could not create the listening socket.
     ListenFailed {
+        /// The kernel's error number.
+        errno: i32,
+    },
+    /// The answer to `Socket`, with the socket.
+    Socket {
+        /// Whether it is for IPv6.
+        ipv6: bool,
+    },
+    /// init could not create the socket.
+    SocketFailed {
+        /// Whether it was to be for IPv6.
+        ipv6: bool,
         /// The kernel's error number.
         errno: i32,
     },

@@ -19,6 +19,7 @@ use crate::files::free_space::FreeSpace;
 use crate::languages::Languages;
 use crate::layout::Folder;
 use crate::retention::Retention;
+use crate::rpc;
 use crate::sessions::host_users::{self, UidPool};
 use crate::sessions::pool::Pool;
 use crate::sessions::table::SessionTable;
@@ -59,6 +60,8 @@ pub(crate) struct Engine {
     pub(crate) execution_permits: ExecutionPermits,
     /// Permits to measure a live session's disk use.
     pub(crate) walk_permits: Semaphore,
+    /// Permits to connect to a port of a session.
+    pub(crate) port_permits: Arc<Semaphore>,
     /// What all terminals share.
     pub(crate) terminals: Hub,
     /// How long logs are kept.
@@ -108,6 +111,7 @@ impl Engine {
             free_space: FreeSpace::default(),
             execution_permits: ExecutionPermits::default(),
             walk_permits: Semaphore::new(MAX_WALKS),
+            port_permits: Arc::new(Semaphore::new(rpc::ports::MAX_CONNECTIONS)),
         })
     }
 

@@ -5,6 +5,7 @@ mod builds;
 pub(crate) mod connections;
 pub(crate) mod files;
 pub(crate) mod languages;
+pub(crate) mod ports;
 pub(crate) mod response_stream;
 mod terminals;
 pub(crate) mod trees;

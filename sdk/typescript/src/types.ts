@@ -16,6 +16,8 @@ export type Snapshot = Schemas['Snapshot'];
 export type Member = Schemas['Member'];
 export type Share = Schemas['Share'];
 export type ShareRequest = Schemas['ShareRequest'];
+/** A port of a session as a web site. */
+export type Preview = Schemas['Preview'];
 
 export type Execution = Schemas['Execution'];
 export type ExecutionPage = Schemas['ExecutionPage'];

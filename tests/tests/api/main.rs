@@ -23,6 +23,7 @@ mod names;
 mod operations;
 mod output;
 mod owner_limits;
+mod previews;
 mod quotas;
 mod rebuilt;
 mod retention;

@@ -72,6 +72,8 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/sessions/{id}/members/{user}", For::Owner, ""),
     ("PUT", "/v1/sessions/{id}/members/{user}", For::OwnerOnly, r#"{"role":"viewer"}"#),
     ("DELETE", "/v1/sessions/{id}/members/{user}", For::OwnerOnly, ""),
+    ("GET", "/v1/sessions/{id}/ports", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/previews", For::OwnerWrites, r#"{"port":8000}"#),
     ("POST", "/v1/sessions/{id}/shares", For::OwnerOnly, r#"{"access":"read"}"#),
     ("GET", "/v1/sessions/{id}/shares", For::OwnerOnly, ""),
     ("DELETE", "/v1/sessions/{id}/shares/{share}", For::OwnerOnly, ""),

@@ -13,7 +13,7 @@ use crate::error::ApiError;
 /// The name of the cookie over plain HTTP.
 pub(crate) const COOKIE: &str = "headwater_session";
 /// The name of the cookie over TLS: browsers accept the prefix `__Host-` only from the exact host and only over TLS.
-const SECURE_COOKIE: &str = "__Host-headwater_session";
+pub(crate) const SECURE_COOKIE: &str = "__Host-headwater_session";
 /// The header that a page of the web app may send instead of `Origin`.
 const CSRF_HEADER: &str = "x-headwater-csrf";
 

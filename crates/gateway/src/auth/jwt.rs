@@ -6,6 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_store::UserRow;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
 use serde::de::DeserializeOwned;
@@ -115,6 +117,13 @@ impl Jwts {
         let header = Header { kid: Some(self.kid.clone()), ..Header::new(Algorithm::HS256) };
         let sealed = Sealed { aud: SEALED.to_owned(), content };
         encode(&header, &sealed, &self.signing).map_err(|error| ApiError::internal(&error))
+    }
+
+    /// The HMAC of a message that is neither a JWT nor a part of one.
+    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, ApiError> {
+        let text = jsonwebtoken::crypto::sign(message, &self.signing, Algorithm::HS256);
+        let text = text.map_err(|error| ApiError::internal(&error))?;
+        URL_SAFE_NO_PAD.decode(text).map_err(|error| ApiError::internal(&error))
     }
 
     /// What [`Self::seal`] signed.

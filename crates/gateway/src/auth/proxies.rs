@@ -19,7 +19,7 @@ pub(super) const FORWARDED_PROTO: &str = "x-forwarded-proto";
 const MAX_HOPS: usize = 32;
 
 /// Replaces the headers of proxies by what may be trusted of them.
-pub(super) fn resolve_client<B>(trusted: &[Network], request: &mut Request<B>) {
+pub(crate) fn resolve_client<B>(trusted: &[Network], request: &mut Request<B>) {
     let Some(ConnectInfo(peer)) = request.extensions().get::<ConnectInfo<SocketAddr>>().copied() else {
         return;
     };

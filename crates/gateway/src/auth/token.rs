@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::now_ms;
 
 /// The prefix of tokens, for people and for scanners of leaked secrets.
-const PREFIX: &str = "hw_";
+pub(crate) const PREFIX: &str = "hw_";
 /// The prefix of links to sessions.
 pub(crate) const LINK_PREFIX: &str = "hws_";
 /// The owner of the first token.

@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use axum::Extension;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use base64::Engine;
@@ -78,16 +78,20 @@ pub(crate) fn page_for_everybody() -> Response {
 }
 
 /// The page that shows an execution.
-async fn live(headers: HeaderMap) -> Response {
-    web_app::page(&headers).unwrap_or_else(page_for_everybody)
+async fn live(State(gateway): State<Arc<Gateway>>, headers: HeaderMap) -> Response {
+    web_app::page(&gateway, &headers).unwrap_or_else(page_for_everybody)
 }
 
-async fn home(who: Option<Extension<Identity>>, request: Request) -> Result<Response, ApiError> {
+async fn home(
+    State(gateway): State<Arc<Gateway>>,
+    who: Option<Extension<Identity>>,
+    request: Request,
+) -> Result<Response, ApiError> {
     if !is_page(&request) {
         let redirect = || ([(header::VARY, "Accept")], Redirect::to("/docs")).into_response();
         return who.map(|_| redirect()).ok_or_else(unauthenticated);
     }
-    if let Some(page) = web_app::page(request.headers()) {
+    if let Some(page) = web_app::page(&gateway, request.headers()) {
         return Ok(page);
     }
     let page = if who.is_some() { PAGE_SIGNED_IN.as_str() } else { PAGE };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
@@ -63,6 +63,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::oauth::routes())
         .merge(routes::output::routes())
         .merge(routes::packages::routes())
+        .merge(routes::ports::routes())
         .merge(routes::recordings::routes())
         .merge(routes::reports::routes())
         .merge(routes::sessions::routes())
@@ -103,11 +104,11 @@ pub(crate) fn router(gateway: &Arc<Gateway>) -> Router {
 }
 
 /// A person gets the app, which says that there is no such page.
-async fn no_such_route(request: Request) -> Response {
+async fn no_such_route(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
     let headers = request.headers();
     if request.method() == Method::GET
         && web_app::takes_html(headers)
-        && let Some(page) = web_app::page(headers)
+        && let Some(page) = web_app::page(&gateway, headers)
     {
         return (StatusCode::NOT_FOUND, page).into_response();
     }

@@ -7,13 +7,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::Path;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use headwater_protocol::api::ErrorCode;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::error::ApiError;
+use crate::previews;
 use crate::state::Gateway;
 
 /// The folder of the assets, in the address and below `web/dist`.
@@ -24,7 +25,7 @@ const ICONS: [&str; 2] = ["/favicon.svg", "/favicon-running.svg"];
 const PAGES: [&str; 7] = ["sessions", "terminal", "executions", "history", "admin", "settings", "signin"];
 
 /// Scripts of the app only. Editor and terminal set styles of elements, and the editor's workers are assets; images and
-/// text of a workspace are shown from `blob:` addresses.
+/// text of a workspace are shown from `blob:` addresses. Frames show previews only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     img-src 'self' data: blob:; media-src blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; \
     manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -68,21 +69,27 @@ pub(crate) fn takes_html(headers: &HeaderMap) -> bool {
 }
 
 /// The page of the app, if it is built.
-pub(crate) fn page(headers: &HeaderMap) -> Option<Response> {
+pub(crate) fn page(gateway: &Gateway, headers: &HeaderMap) -> Option<Response> {
     if !headwater_web::is_built() {
         return None;
     }
     // A new version has other assets: the page is asked for each time.
     let mut response = serve(headwater_web::INDEX, headers, "no-cache").into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    let frames = previews::frame_source(gateway.config.preview_url.as_ref());
+    if let Ok(policy) = HeaderValue::from_str(&format!("{POLICY}; frame-src {frames}")) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.append(header::VARY, HeaderValue::from_static("Accept"));
     Some(response)
 }
 
-async fn page_or_missing(headers: HeaderMap) -> Result<Response, ApiError> {
-    page(&headers).ok_or_else(|| {
+async fn page_or_missing(
+    State(gateway): State<Arc<Gateway>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    page(&gateway, &headers).ok_or_else(|| {
         let message = "this binary was built without the web app";
         ApiError::new(
             ErrorCode::NoSuchRoute,

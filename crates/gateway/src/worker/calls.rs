@@ -9,7 +9,8 @@ use bytes::Bytes;
 use futures_util::Stream;
 use headwater_contract::{
     BuildInfo, BuildSpec, ContractError, FileReader, FileWriter, FollowOptions, Follower, KeptOutput,
-    MarkFollower, Messages, OutputReader, OutputSelector, SizeChange, Snapshot, StdinWriter, v1,
+    ListeningPorts, MarkFollower, Messages, OutputReader, OutputSelector, PortConnection, SizeChange,
+    Snapshot, StdinWriter, v1,
 };
 use headwater_protocol::{
     BuildId, Execution, ExecutionId, Process, Seq, Session, SessionId, SessionSpec, SessionUsage, SnapshotId,
@@ -56,6 +57,7 @@ repeated! { calls:
     executions_since(started_after_ms: u64) -> Vec<Execution>;
     running_in_brief(session: Option<SessionId>) -> Vec<Execution>;
     processes(id: ExecutionId) -> Vec<Process>;
+    listening_ports(session: SessionId) -> ListeningPorts;
     kept(output: OutputSelector) -> KeptOutput;
     cancel(id: ExecutionId, grace: Option<Duration>) -> ();
     resize(id: ExecutionId, size: TtySize) -> ();
@@ -86,6 +88,7 @@ repeated! { streams:
     follow(id: ExecutionId, options: FollowOptions) -> Follower;
     follow_marks(id: ExecutionId, after: Seq) -> MarkFollower;
     stdin(id: ExecutionId) -> StdinWriter;
+    connect_port(session: SessionId, port: u16) -> PortConnection;
     read_file(request: v1::ReadFileRequest) -> FileReader;
     watch_tree(session: SessionId, path: Bytes, recursive: bool) -> Messages<v1::WatchResponse>;
     search_tree(request: v1::SearchRequest) -> Messages<v1::SearchResponse>;

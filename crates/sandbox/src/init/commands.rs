@@ -10,7 +10,7 @@ use super::event_loop::Init;
 use super::executions::{ExitReport, HeldExecution};
 use super::outbox::Outgoing;
 use super::stdio::WorkerEnds;
-use super::{clock, outlet, proc_stat, process_tree, signals};
+use super::{clock, outlet, port_socket, proc_stat, process_tree, signals};
 use crate::link::{self, LinkError, Received};
 use crate::wire::{Cause, FromInit, Start, Target, ToInit};
 
@@ -61,6 +61,10 @@ impl Init {
             ToInit::Release { execution } => self.release(execution),
             ToInit::Processes { execution } => self.processes(execution),
             ToInit::Listen { port } => self.listen(port),
+            ToInit::Socket { ipv6 } => self.queue(match port_socket::open(ipv6) {
+                Ok(socket) => Outgoing::Socket { socket, ipv6 },
+                Err(errno) => Outgoing::Message(FromInit::SocketFailed { ipv6, errno: errno.raw_os_error() }),
+            }),
             ToInit::Setup(_) => {} // already set up
             ToInit::End => return ControlFlow::Break(()),
         }

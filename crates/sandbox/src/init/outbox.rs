@@ -30,6 +30,13 @@ pub(super) enum Outgoing {
     Adopt(ExecutionId),
     /// `Listening`, with the listening socket.
     Listening(OwnedFd),
+    /// `Socket`, with the socket.
+    Socket {
+        /// The socket, which is not connected.
+        socket: OwnedFd,
+        /// Whether it is for IPv6.
+        ipv6: bool,
+    },
 }
 
 /// The connection to a worker.
@@ -138,6 +145,9 @@ fn send(fd: &OwnedFd, message: &Outgoing, executions: &mut Executions) -> Result
     match message {
         Outgoing::Message(message) => link::send(fd, message, &[]),
         Outgoing::Listening(outlet) => link::send(fd, &FromInit::Listening, &[outlet.as_fd()]),
+        Outgoing::Socket { socket, ipv6 } => {
+            link::send(fd, &FromInit::Socket { ipv6: *ipv6 }, &[socket.as_fd()])
+        }
         Outgoing::Started(id) => {
             let Some(held) = executions.get(*id) else {
                 return Ok(());

@@ -42,7 +42,7 @@ impl Conditions {
 /// Whether a program of the session listens on a port. A worker that does not answer is asked again later.
 pub(super) async fn listens(host: &dyn Host, session: SessionId, port: u16) -> Result<bool, ToolError> {
     match tokio::time::timeout(PORT_PATIENCE, host.calls().listening_ports(session)).await {
-        Ok(Ok(ports)) => Ok(ports.contains(&port)),
+        Ok(Ok(listening)) => Ok(listening.ports.contains(&port)),
         Ok(Err(error)) if !error.is_disconnected() => Err(error.into()),
         Ok(Err(_)) | Err(_) => Ok(false),
     }

@@ -20,6 +20,8 @@ use crate::executions::output;
 use crate::executions::stdin::StdinPipe;
 use crate::executions::{ended, start};
 use crate::retention;
+use crate::rpc::ports;
+use crate::rpc::response_stream::ResponseStream;
 use crate::sessions::session::{Accepted, Expects, Session, grace};
 use crate::sessions::{create, end, hibernation, update};
 use crate::usage::{self, processes};
@@ -358,8 +360,20 @@ impl Worker for WorkerService {
 
     async fn list_ports(&self, request: Request<v1::ListPortsRequest>) -> Answer<v1::ListPortsResponse> {
         let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
-        let tcp = usage::ports::listening(&self.engine, id).await?;
-        Ok(Response::new(v1::ListPortsResponse { tcp: tcp.into_iter().map(u32::from).collect() }))
+        Ok(Response::new(usage::ports::listening(&self.engine, id).await?))
+    }
+
+    type ConnectPortStream = ResponseStream<v1::ConnectPortResponse>;
+
+    async fn connect_port(
+        &self,
+        request: Request<Streaming<v1::ConnectPortRequest>>,
+    ) -> Answer<Self::ConnectPortStream> {
+        let mut chunks = request.into_inner();
+        let nothing = || Fault::new(FaultKind::Invalid, "the port is missing");
+        let first = chunks.message().await?.ok_or_else(nothing)?;
+        let session = self.engine.sessions.live(first.session_id.parse().map_err(Fault::from)?)?;
+        Ok(Response::new(ports::connect(&self.engine, session, first.port, chunks).await?))
     }
 
     async fn forget(&self, request: Request<v1::ForgetRequest>) -> Answer<v1::ForgetResponse> {

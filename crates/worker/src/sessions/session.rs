@@ -7,6 +7,7 @@ mod env;
 mod hibernate;
 mod outlet;
 mod phase;
+mod ports;
 mod resync;
 mod running;
 pub(crate) mod spare;
@@ -49,6 +50,7 @@ pub(crate) use hibernate::StartGuard;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;
 use phase::{Cause, Phase, PhaseCell};
+use ports::SocketRequests;
 use resync::Resync;
 use running::Running;
 use spare::Spare;
@@ -91,6 +93,8 @@ pub(crate) struct Session {
     gauge: Gauge,
     /// The way of its programs to the package mirror, if it has one.
     outlet: Outlet,
+    /// Callers that wait for a socket inside the session.
+    socket_requests: SocketRequests,
     resync: Resync,
     #[allow(dead_code)] // counts as used until it is dropped
     descriptors: Hold,
@@ -135,6 +139,7 @@ impl Session {
             gauge: Gauge::new(parts.disk),
             used_at: Mutex::new(Instant::now()),
             outlet: Outlet::default(),
+            socket_requests: SocketRequests::default(),
             resync: Resync::default(),
             descriptors: parts.descriptors,
         }))
@@ -358,6 +363,13 @@ impl Session {
             FromInit::ListenFailed { errno } => {
                 let error = io::Error::from_raw_os_error(errno);
                 tracing::error!(session = %self.id, %error, "init cannot listen: programs cannot install packages");
+            }
+            FromInit::Socket { ipv6 } => {
+                let gone = || io::Error::other("init sent no socket");
+                self.socket_requests.answer(ipv6, fds.into_iter().next().ok_or_else(gone));
+            }
+            FromInit::SocketFailed { ipv6, errno } => {
+                self.socket_requests.answer(ipv6, Err(io::Error::from_raw_os_error(errno)));
             }
             FromInit::Hello { .. } => {} // the answer to `resync`; `Adopt` messages follow
             FromInit::Adopt { execution, pid, started_at_us, fds: kind, exit, .. } => {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use headwater_contract::Fault;
-use headwater_protocol::SessionId;
+use headwater_contract::{Fault, v1};
+use headwater_protocol::{Network, SessionId};
 
 use crate::detached::blocking;
 use crate::engine::Engine;
@@ -13,16 +13,23 @@ use crate::sessions::table::Active;
 /// The state of a listening socket in the kernel's lists.
 const LISTENING: &str = "0A";
 
-/// The ports, ascending, each once. A hibernated session has none, and stays hibernated.
+/// The ports, ascending, each once, without that of the package mirror. A hibernated session has none, and stays
+/// hibernated.
 ///
 /// The lists are those of the network namespace of the session's init. Without isolation that is the host's.
-pub(crate) async fn listening(engine: &Engine, id: SessionId) -> Result<Vec<u16>, Fault> {
-    let Active::Live(session) = engine.sessions.active(id)? else { return Ok(Vec::new()) };
+pub(crate) async fn listening(engine: &Engine, id: SessionId) -> Result<v1::ListPortsResponse, Fault> {
+    let Active::Live(session) = engine.sessions.active(id)? else {
+        return Ok(v1::ListPortsResponse::default());
+    };
     blocking(move || {
-        let Some(init) = session.init_pid() else { return Ok(Vec::new()) };
+        let Some(init) = session.init_pid() else { return Ok(v1::ListPortsResponse::default()) };
         let lists = ["tcp", "tcp6"].map(|name| fs::read_to_string(format!("/proc/{init}/net/{name}")));
-        let ports: BTreeSet<u16> = lists.iter().flatten().flat_map(|list| ports(list)).collect();
-        Ok(ports.into_iter().collect())
+        let mut ports: BTreeSet<u16> = lists.iter().flatten().flat_map(|list| ports(list)).collect();
+        if session.record().spec.network == Network::Packages {
+            ports.remove(&headwater_network::PORT);
+        }
+        let tcp = ports.into_iter().map(u32::from).collect();
+        Ok(v1::ListPortsResponse { tcp, can_connect: session.has_own_network() })
     })
     .await
 }

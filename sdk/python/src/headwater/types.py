@@ -970,6 +970,35 @@ class PathRequest(TypedDict):
     encoding: NotRequired[PathEncoding | None]
 
 
+class Port(TypedDict):
+    """A TCP port."""
+
+    port: int
+
+
+class PortList(TypedDict):
+    """The ports of a session."""
+
+    # Ascending.
+    items: list[Port]
+
+
+class Preview(TypedDict):
+    """A preview of a port."""
+
+    port: int
+    # The address of the preview. Whoever has it can use the port until it expires: it needs no credential.
+    url: str
+    expires_at: Timestamp
+
+
+class PreviewRequest(TypedDict):
+    """A request for a preview."""
+
+    # The port, which a program need not listen on yet.
+    port: int
+
+
 class Process(TypedDict):
     """A process of an execution."""
 

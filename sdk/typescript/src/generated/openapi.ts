@@ -1252,6 +1252,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/ports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the TCP ports that programs of a session listen on now. A session that is hibernated or that uses the network
+         *     of the host has none.
+         */
+        get: operations["listPorts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/previews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Opens a port of a session as a web site on an origin of its own, for 12 hours. Requires write access to the session. */
+        post: operations["createPreview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/python/environment": {
         parameters: {
             query?: never;
@@ -3134,6 +3171,40 @@ export interface components {
             /** @description A path in the workspace. */
             path: string;
             encoding?: components["schemas"]["PathEncoding"] | null;
+        };
+        /** @description A TCP port. */
+        Port: {
+            /** Format: int32 */
+            port: number;
+        };
+        /** @description The ports of a session. */
+        PortList: {
+            /** @description Ascending. */
+            items: components["schemas"]["Port"][];
+        };
+        /** @description A preview of a port. */
+        Preview: {
+            /** Format: int32 */
+            port: number;
+            /**
+             * @description The address of the preview. Whoever has it can use the port until it expires: it needs no credential.
+             * @example http://0a1b2c.localhost:8080/
+             */
+            url: string;
+            expires_at: components["schemas"]["Timestamp"];
+        };
+        /**
+         * @description A request for a preview.
+         * @example {
+         *       "port": 8000
+         *     }
+         */
+        PreviewRequest: {
+            /**
+             * Format: int32
+             * @description The port, which a program need not listen on yet.
+             */
+            port: number;
         };
         /** @description A process of an execution. */
         Process: {
@@ -8135,6 +8206,86 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listPorts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ports of a session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Ambiguous"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    createPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description A preview of a port. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description no name for previews is configured, or the session has ended */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

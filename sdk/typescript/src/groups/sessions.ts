@@ -33,6 +33,14 @@ export class Sessions {
   usage(session: string, call?: Call): Promise<t.SessionUsage> {
     return this.http.request('GET', route`/v1/sessions/${session}/usage`, call);
   }
+  /** The TCP ports that programs of a session listen on now. */
+  ports(session: string, call?: Call): Promise<t.Schemas['PortList']> {
+    return this.http.request('GET', route`/v1/sessions/${session}/ports`, call);
+  }
+  /** Opens a port as a web site on an origin of its own. Whoever has its address can use it until it expires. */
+  preview(session: string, port: number, call?: Call): Promise<t.Preview> {
+    return this.http.request('POST', route`/v1/sessions/${session}/previews`, { body: { port }, ...call });
+  }
   /** The events of all executions of a session, as they start, print and end. */
   events(
     session: string,

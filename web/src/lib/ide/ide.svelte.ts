@@ -6,6 +6,7 @@ import { Documents } from './documents.svelte';
 import type { Document } from './document.svelte';
 import { Files } from './files';
 import { isWithin, join, nameOf, parentOf, TRASH } from './paths';
+import { Ports } from './ports.svelte';
 import { Presence } from './presence';
 import { Memory } from './remember';
 import { Repository } from './repository.svelte';
@@ -26,6 +27,7 @@ export class Ide {
   readonly runner: Runner;
   readonly repository: Repository;
   readonly presence: Presence;
+  readonly ports: Ports;
   tabs: tabs.TabState = $state.raw(tabs.EMPTY_TABS);
   /** Where the cursor goes in a file that is opened at a place. */
   target: { path: string; line: number; column: number } | null = $state.raw(null);
@@ -48,6 +50,7 @@ export class Ide {
     this.tree = new FileTree(this.files);
     this.documents = new Documents(this.files);
     this.presence = new Presence(id);
+    this.ports = new Ports(client, id, canWrite);
     this.runner = new Runner(client, id, this.memory, {
       save: (path) => this.save(path),
       textOf: (path) => this.#textOf(path),

@@ -2,7 +2,7 @@
 import type { Memory } from './remember';
 
 export type SidePart = 'files' | 'search' | 'executions';
-export type RightPart = 'output' | 'preview';
+export type RightPart = 'output' | 'preview' | 'port';
 export type BottomPart = 'terminal' | 'problems';
 export type PhonePart = 'files' | 'editor' | 'output' | 'terminal' | 'problems';
 
@@ -48,6 +48,13 @@ export class Layout {
   showOutput(): void {
     this.right = 'output';
     this.isRightOpen = true;
+    this.phone = 'output';
+  }
+
+  showPort(): void {
+    this.right = 'port';
+    this.isRightOpen = true;
+    this.isZen = false;
     this.phone = 'output';
   }
 

@@ -4,6 +4,7 @@ import { connection, errors, nav, palette, product, shortcuts, states, ui } from
 import { history } from './history';
 import { home } from './home';
 import { ide } from './ide';
+import { ports } from './ports';
 import { runs } from './runs';
 import { sessions } from './sessions';
 import { settings } from './settings';
@@ -24,6 +25,7 @@ export const strings = {
   settings,
   runs,
   ide,
+  ports,
   terminal,
   sessions,
   history,

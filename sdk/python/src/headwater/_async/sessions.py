@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack, cast
 
 from .._shared import path
-from ..types import Session, SessionPage, SessionPatch, SessionRequest, SessionUsage, Snapshot
+from ..types import PortList, Preview, Session, SessionPage, SessionPatch, SessionRequest, SessionUsage, Snapshot
 from .http import AsyncHttp
 
 
@@ -52,6 +52,16 @@ class AsyncSessions:
     async def usage(self, session: str) -> SessionUsage:
         route = path("/v1/sessions/{}/usage", session)
         return cast(SessionUsage, await self._http.request("GET", route))
+
+    async def ports(self, session: str) -> PortList:
+        """The TCP ports that programs of the session listen on now."""
+        route = path("/v1/sessions/{}/ports", session)
+        return cast(PortList, await self._http.request("GET", route))
+
+    async def preview(self, session: str, port: int) -> Preview:
+        """Opens a port as a web site on an origin of its own. Whoever has its address can use it until it expires."""
+        route = path("/v1/sessions/{}/previews", session)
+        return cast(Preview, await self._http.request("POST", route, json={"port": port}))
 
     async def snapshot(self, session: str, name: str | None = None) -> Snapshot:
         """Creates a snapshot of the workspace."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Unpack, cast
 
 from .._shared import path
-from ..types import Session, SessionPage, SessionPatch, SessionRequest, SessionUsage, Snapshot
+from ..types import PortList, Preview, Session, SessionPage, SessionPatch, SessionRequest, SessionUsage, Snapshot
 from .http import Http
 
 
@@ -53,6 +53,16 @@ class Sessions:
     def usage(self, session: str) -> SessionUsage:
         route = path("/v1/sessions/{}/usage", session)
         return cast(SessionUsage, self._http.request("GET", route))
+
+    def ports(self, session: str) -> PortList:
+        """The TCP ports that programs of the session listen on now."""
+        route = path("/v1/sessions/{}/ports", session)
+        return cast(PortList, self._http.request("GET", route))
+
+    def preview(self, session: str, port: int) -> Preview:
+        """Opens a port as a web site on an origin of its own. Whoever has its address can use it until it expires."""
+        route = path("/v1/sessions/{}/previews", session)
+        return cast(Preview, self._http.request("POST", route, json={"port": port}))
 
     def snapshot(self, session: str, name: str | None = None) -> Snapshot:
         """Creates a snapshot of the workspace."""
