@@ -1,5 +1,5 @@
 // Sign-in, the start page, the palette, shortcuts, settings: what everybody meets in the first minutes.
-import { expect, expectNoSidewaysScroll, signIn, test } from './harness';
+import { expect, expectNoSidewaysScroll, newPage, signIn, test } from './harness';
 
 test.describe('sign in', () => {
   test('by the printed address', async ({ guest, server }) => {
@@ -201,7 +201,22 @@ test('an address that means nothing says so', async ({ app, server }) => {
   await expect(app.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
 });
 
+test('a part that cannot be loaded says so and is there after a reload', async ({ browser, server }) => {
+  const page = await newPage(browser, server, { signedIn: false });
+  await page.route(/RunOutput-.*\.js/, (route) => route.abort());
+  await signIn(page, server);
+  const toast = page.getByRole('listitem').filter({ hasText: 'A part of this page could not be loaded.' });
+  await expect(toast).toBeVisible();
+  await page.unroute(/RunOutput-.*\.js/);
+  await toast.getByRole('button', { name: 'Load it again' }).click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await expect(page.getByTestId('home-output').getByText('step 1 of 5')).toBeVisible();
+  await page.context().close();
+});
+
 test('the connection state appears while the server is away, and goes by itself', async ({ app, server }) => {
+  // The parts that Run needs are loaded.
+  await app.waitForLoadState('networkidle');
   await server.stop('SIGKILL');
   try {
     await expect(app.getByText(/Trying (again|now)/)).toBeVisible({ timeout: 30_000 });

@@ -19,6 +19,8 @@ export class FileTree {
   isLoaded = $state(false);
   readonly rows: Row[] = $derived(flatten(this.listings, this.open, this.naming));
   readonly #stale = new Set<string>();
+  /** How often each folder was asked for. */
+  readonly #turns = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly files: Files) {}
@@ -38,8 +40,13 @@ export class FileTree {
 
   /** Reads a folder. A folder that does not exist any more is forgotten. */
   async load(folder: string): Promise<void> {
+    const turn = (this.#turns.get(folder) ?? 0) + 1;
+    this.#turns.set(folder, turn);
     try {
-      this.listings.set(folder, await this.files.list(folder));
+      const listing = await this.files.list(folder);
+      // An answer that was overtaken by a newer one would show what was there before.
+      if (this.#turns.get(folder) !== turn) return;
+      this.listings.set(folder, listing);
       if (folder === '') {
         this.isLoaded = true;
         this.error = null;

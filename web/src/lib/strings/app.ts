@@ -78,6 +78,7 @@ export const errors = {
   crash: 'What runs on the server keeps running, and saved files are safe.',
   reload: 'Load it again',
   oldTitle: 'This page could not be loaded',
+  part: 'A part of this page could not be loaded.',
   old: 'The server may have been updated meanwhile. Load the app again to continue.',
 };
 
