@@ -17,7 +17,8 @@
 //!   each insertion and is never reused. Pages of lists are cut by the number, so that rows of the same
 //!   millisecond are neither skipped nor repeated, and a live feed that has seen number n continues after n.
 //! - `executions` have columns for the verdict, which are empty until then. The first verdict wins; `closed`
-//!   and `last_seq` may still advance.
+//!   and `last_seq` may still advance. `execution_search` has one row for each, with what a search reads: the
+//!   executions themselves may hold megabytes of code.
 //! - `keys` record which object a request got, by `(owner, key)`. The id is chosen and the key claimed in one
 //!   write before anything starts; a second request gets the id of the first. Removing an execution or a
 //!   session removes the keys that name it.
@@ -58,7 +59,9 @@ pub use builds::BuildRow;
 pub use chat::{ChatExecutionRow, ChatExecutions};
 pub use error::StoreError;
 pub use grants::{GrantRenewal, GrantRow, Grants};
-pub use page::{AuditFilter, ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
+pub use page::{
+    AuditFilter, ExecutionFilter, ExecutionKind, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter,
+};
 pub use reserve::{Free, Reserve};
 pub use retention::{AUDIT_FLOOR_MS, AuditRules, RemovedLogRow, RowRules};
 pub use rows::{

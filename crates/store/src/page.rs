@@ -14,6 +14,13 @@ pub struct ExecutionFilter {
     pub session_id: Option<SessionId>,
     /// Only executions in this state.
     pub state: Option<StateFilter>,
+    /// Whether they succeeded: exited with code 0. Those that have not ended are neither.
+    pub succeeded: Option<bool>,
+    /// Only executions of this kind.
+    pub kind: Option<ExecutionKind>,
+    /// Only executions with this text in the beginning of the command or in the name of the session, or at the
+    /// beginning of an id. Case and the amount of white space make no difference.
+    pub text: Option<String>,
     /// Only executions of source code in this language.
     pub language: Option<String>,
     /// Only executions of this conversation.
@@ -35,6 +42,31 @@ pub enum StateFilter {
     Exited,
     /// The program has exited, and no writer of its output is left.
     Closed,
+}
+
+/// How an execution was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExecutionKind {
+    /// A shell command line.
+    Shell,
+    /// A program and its arguments.
+    Program,
+    /// Source code.
+    Code,
+    /// Either of the first two in a terminal.
+    Terminal,
+}
+
+impl ExecutionKind {
+    /// The name in the store.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Shell => "shell",
+            Self::Program => "program",
+            Self::Code => "code",
+            Self::Terminal => "terminal",
+        }
+    }
 }
 
 /// A filter for sessions. `None` means any.
@@ -92,6 +124,7 @@ impl PageRequest {
 pub struct Page<T> {
     /// The rows, newest first.
     pub items: Vec<T>,
-    /// The cursor of the next page; `None` on the last page.
+    /// The cursor of the next page; `None` on the last page. Only a page of a search may have fewer rows than its
+    /// limit and a next page: a search looks at a bounded number of rows for each page.
     pub next: Option<i64>,
 }

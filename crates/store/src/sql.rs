@@ -4,6 +4,7 @@
 pub(crate) mod audit;
 pub(crate) mod builds;
 pub(crate) mod chat;
+pub(crate) mod execution_search;
 pub(crate) mod executions;
 pub(crate) mod grants;
 pub(crate) mod keys;

@@ -1,5 +1,6 @@
 //! The interface of the store for the gateway.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 use async_trait::async_trait;
@@ -45,6 +46,10 @@ pub trait Store:
         page: PageRequest,
     ) -> Result<Page<SessionRow>, StoreError>;
 
+    /// When something last happened in each of these sessions: the last start or end of one of its executions, or its
+    /// creation. Sessions that do not exist are left out.
+    async fn last_activity(&self, ids: &[SessionId]) -> Result<HashMap<SessionId, u64>, StoreError>;
+
     /// Replaces the spec of a session. Returns false if it does not exist.
     async fn update_session(&self, id: SessionId, spec: &SessionSpec) -> Result<bool, StoreError>;
 
@@ -63,7 +68,7 @@ pub trait Store:
     /// The execution with this id.
     async fn execution(&self, id: ExecutionId) -> Result<Option<ExecutionRow>, StoreError>;
 
-    /// Executions, newest first.
+    /// Executions, newest first. A search, by text or kind, may return a short page that is not the last.
     async fn executions(
         &self,
         filter: &ExecutionFilter,

@@ -72,6 +72,7 @@ on_sqlite! {
         pages_of_sessions_of_one_millisecond_hold_each_once
         an_update_replaces_the_spec_and_the_name_it_is_found_by
         a_session_ends_once
+        the_last_activity_is_the_newest_start_or_end
         a_name_is_unique_among_the_live_sessions_of_an_owner
         sessions_are_found_by_a_prefix_of_their_ids
         a_removed_session_takes_its_executions_and_keys_along_and_nothing_else
@@ -91,6 +92,14 @@ on_sqlite! {
         unfinished_are_those_without_an_end_or_not_closed
         a_removed_execution_takes_its_keys_along
         the_limit_of_a_page_is_bounded_at_both_ends
+    }
+    execution_search {
+        text_is_found_in_commands_names_and_ids_whatever_its_case
+        nothing_of_others_is_found
+        kinds_are_told_apart
+        those_that_exited_with_0_succeeded_and_all_others_that_ended_failed
+        pages_of_a_search_hold_each_once_and_look_at_a_bounded_number_of_rows
+        what_was_removed_is_no_longer_found
     }
     keys {
         the_second_claim_learns_what_the_first_wrote

@@ -2,14 +2,22 @@
 
 use headwater_protocol::{ExecutionId, LogRemoved, Seq, SessionId, StartSpec, Stdin};
 
-use super::{Columns, Select, Statement, Value, damaged, from_json, json, page_size, time};
+use super::{Columns, Select, Statement, Value, damaged, execution_search, from_json, json, page_size, time};
 use crate::{ExecutionEnd, ExecutionFilter, ExecutionRow, PageRequest, StateFilter, StoreError};
 
 const COLUMNS: &str = "number, id, session_id, owner, conversation_id, tool_call_id, language, spec, queued_at_ms, \
                        verdict, started_at_ms, exited_at_ms, last_seq, closed, log_removed_at_ms, log_removed_reason \
                        FROM executions";
 
-pub(crate) fn put(row: &ExecutionRow) -> Result<Statement, StoreError> {
+/// How many rows a page looks at for conditions that are checked row by row.
+const SCAN_ROWS: u32 = if cfg!(test) { 50 } else { 5_000 };
+
+/// Adds an execution, and then what a search reads. Both have the same number and change the same number of rows.
+pub(crate) fn put(row: &ExecutionRow) -> Result<Vec<Statement>, StoreError> {
+    Ok(vec![put_row(row)?, execution_search::put(row.id, &row.spec)])
+}
+
+fn put_row(row: &ExecutionRow) -> Result<Statement, StoreError> {
     let mut values = vec![
         row.id.to_string().into(),
         row.session_id.to_string().into(),
@@ -52,12 +60,22 @@ pub(crate) fn get(id: ExecutionId) -> Statement {
     Select::new(COLUMNS).when("id =", Some(id.to_string())).page("number", 1)
 }
 
-pub(crate) fn list(filter: &ExecutionFilter, page: PageRequest) -> Statement {
-    chosen(filter).when("number <", page.cursor).page("number DESC", page_size(page.limit) + 1)
+/// A page; only rows from the number `lowest` on, if there is one.
+pub(crate) fn list(filter: &ExecutionFilter, page: PageRequest, lowest: Option<i64>) -> Statement {
+    let select = execution_search::searched(chosen(COLUMNS, filter), filter);
+    let select = select.when("number <", page.cursor).when("number >=", lowest);
+    select.page("number DESC", page_size(page.limit) + 1)
+}
+
+/// The last number that a search for a page looks at, if there are that many.
+pub(crate) fn lowest_scanned(filter: &ExecutionFilter, page: PageRequest) -> Statement {
+    let select = chosen("number FROM executions", filter).when("number <", page.cursor);
+    select.at("number DESC", SCAN_ROWS - 1)
 }
 
 pub(crate) fn after(filter: &ExecutionFilter, number: i64, limit: u32) -> Statement {
-    chosen(filter).when("number >", Some(number)).page("number", page_size(limit))
+    let select = execution_search::searched(chosen(COLUMNS, filter), filter);
+    select.when("number >", Some(number)).page("number", page_size(limit))
 }
 
 /// The table's counter: the rows themselves may have been removed.
@@ -65,14 +83,16 @@ pub(crate) fn last_number() -> Statement {
     Statement::new("SELECT seq AS number FROM sqlite_sequence WHERE name = 'executions'", [])
 }
 
-pub(crate) fn read_last_number(row: &impl Columns) -> Result<i64, StoreError> {
+pub(crate) fn read_number(row: &impl Columns) -> Result<i64, StoreError> {
     row.some_number("number")
 }
 
-fn chosen(filter: &ExecutionFilter) -> Select {
-    let select = Select::new(COLUMNS)
+/// The conditions but for those of a search.
+fn chosen(columns: &'static str, filter: &ExecutionFilter) -> Select {
+    let select = Select::new(columns)
         .when("owner =", filter.owner.as_deref())
         .when("session_id =", filter.session_id.map(|id| id.to_string()))
+        .when("succeeded =", filter.succeeded)
         .when("language =", filter.language.as_deref())
         .when("conversation_id =", filter.conversation_id.as_deref())
         .when("queued_at_ms >=", filter.started_after_ms)

@@ -1,25 +1,26 @@
 //! Removing rows that are no longer kept. Only executions whose log was removed lose their rows: the others
 //! would be restored from the worker.
 
-use super::{Statement, Value, json};
+use super::{Statement, Value, execution_search, json};
 use crate::StoreError;
 use crate::retention::{AUDIT_FLOOR_MS, AuditRules, RemovedLogRow, RowRules};
 
 /// Rows that one statement removes: the writer serves others in between.
 pub(crate) const BATCH_ROWS: u64 = 2_000;
 
-pub(crate) fn note_removed(row: &RemovedLogRow) -> Result<Statement, StoreError> {
+pub(crate) fn note_removed(row: &RemovedLogRow) -> Result<[Statement; 2], StoreError> {
     let values = [
         row.id.to_string().into(),
         row.removed.at_ms.into(),
         row.removed.reason.as_str().into(),
         json("spec", &row.spec)?.into(),
     ];
-    Ok(Statement::new(
+    let noted = Statement::new(
         "UPDATE executions SET log_removed_at_ms = $2, log_removed_reason = $3, spec = $4, closed = 1 \
          WHERE id = $1 AND log_removed_at_ms IS NULL AND verdict IS NOT NULL",
         values,
-    ))
+    );
+    Ok([noted, execution_search::shorten(row.id, &row.spec)])
 }
 
 /// Statements that each remove at most [`BATCH_ROWS`] rows. They are run until they remove fewer.

@@ -44,6 +44,17 @@ impl Select {
         select
     }
 
+    /// Adds a condition that has the same value between its pieces.
+    pub(super) fn around(self, pieces: &[&'static str], value: &str) -> Self {
+        let Some((first, rest)) = pieces.split_first() else { return self };
+        let mut select = self.only(first);
+        for piece in rest {
+            select.push(value.into());
+            select.sql += piece;
+        }
+        select
+    }
+
     /// Restricts a column to these values, if given.
     pub(super) fn among<V: ToString>(self, column_in: &'static str, values: Option<&[V]>) -> Self {
         let Some(values) = values else { return self };
@@ -61,10 +72,26 @@ impl Select {
 
     /// Adds the order and the limit.
     pub(super) fn page(mut self, order: &'static str, limit: u32) -> Statement {
+        self.limit(order, limit);
+        self.done()
+    }
+
+    /// Selects one row by its position in the order, from 0.
+    pub(super) fn at(mut self, order: &'static str, position: u32) -> Statement {
+        self.limit(order, 1);
+        self.sql += " OFFSET";
+        self.push(i64::from(position).into());
+        self.done()
+    }
+
+    fn limit(&mut self, order: &'static str, limit: u32) {
         self.sql += " ORDER BY ";
         self.sql += order;
         self.sql += " LIMIT";
         self.push(i64::from(limit).into());
+    }
+
+    fn done(self) -> Statement {
         Statement { sql: AssertSqlSafe(self.sql).into_sql_str(), values: self.values }
     }
 
@@ -94,5 +121,13 @@ mod tests {
         let sql = "SELECT id FROM rows WHERE owner = $1 AND end IS NULL AND number < $2 ORDER BY number DESC LIMIT $3";
         assert_eq!(statement.sql.as_str(), sql);
         assert_eq!(statement.values.len(), 3);
+    }
+
+    #[test]
+    fn a_value_can_stand_between_pieces_and_a_row_be_selected_by_its_position() {
+        let statement =
+            Select::new("id FROM rows").around(&["(a =", " OR b =", ")"], "x").at("number DESC", 7);
+        let sql = "SELECT id FROM rows WHERE (a = $1 OR b = $2) ORDER BY number DESC LIMIT $3 OFFSET $4";
+        assert_eq!((statement.sql.as_str(), statement.values.len()), (sql, 4));
     }
 }

@@ -74,6 +74,28 @@ pub(crate) fn list(filter: &SessionFilter, page: PageRequest) -> Statement {
     select.page("number DESC", page_size(page.limit) + 1)
 }
 
+/// Each of the two times is found at the end of an index.
+pub(crate) fn last_activity(ids: &[SessionId]) -> Statement {
+    let columns = "id, created_at_ms, \
+                   (SELECT queued_at_ms FROM executions WHERE session_id = sessions.id ORDER BY number DESC LIMIT 1) \
+                   AS last_start_ms, \
+                   (SELECT MAX(exited_at_ms) FROM executions WHERE session_id = sessions.id AND exited_at_ms IS NOT NULL) \
+                   AS last_end_ms FROM sessions";
+    Select::new(columns)
+        .among("id IN", Some(ids))
+        .page("number", u32::try_from(ids.len()).unwrap_or(u32::MAX))
+}
+
+pub(crate) fn read_last_activity(row: &impl Columns) -> Result<(SessionId, u64), StoreError> {
+    let mut at = time(row, "created_at_ms")?;
+    for name in ["last_start_ms", "last_end_ms"] {
+        if row.number(name)?.is_some() {
+            at = at.max(time(row, name)?);
+        }
+    }
+    Ok((id(row)?, at))
+}
+
 pub(crate) fn update(id: SessionId, spec: &SessionSpec) -> Result<Statement, StoreError> {
     let values = [id.to_string().into(), spec.name.as_deref().into(), json("spec", spec)?.into()];
     Ok(Statement::new("UPDATE sessions SET name = $2, spec = $3 WHERE id = $1", values))
@@ -102,7 +124,7 @@ pub(crate) fn remove(id: SessionId) -> Vec<Statement> {
 pub(crate) fn read(row: &impl Columns) -> Result<(i64, SessionRow), StoreError> {
     let sandbox = row.some_text("sandbox")?;
     let session = SessionRow {
-        id: row.some_text("id")?.parse().map_err(|why| damaged("id", why))?,
+        id: id(row)?,
         owner: row.some_text("owner")?,
         spec: from_json(row, "spec")?,
         sandbox: serde_json::from_value(sandbox.into()).map_err(|why| damaged("sandbox", why))?,
@@ -110,4 +132,8 @@ pub(crate) fn read(row: &impl Columns) -> Result<(i64, SessionRow), StoreError> 
         ended_at_ms: row.number("ended_at_ms")?.map(|_| time(row, "ended_at_ms")).transpose()?,
     };
     Ok((row.some_number("number")?, session))
+}
+
+fn id(row: &impl Columns) -> Result<SessionId, StoreError> {
+    row.some_text("id")?.parse().map_err(|why| damaged("id", why))
 }

@@ -20,6 +20,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (50, "chat executions", include_str!("../../migrations/sqlite/0050_chat_executions.sql")),
     (60, "tool calls", include_str!("../../migrations/sqlite/0060_tool_calls.sql")),
     (61, "oauth grants", include_str!("../../migrations/sqlite/0061_oauth_grants.sql")),
+    (70, "execution search", include_str!("../../migrations/sqlite/0070_execution_search.sql")),
 ];
 
 /// Applies missing migrations, all or none. The lock is taken before checking, because the server and a

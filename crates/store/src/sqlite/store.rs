@@ -1,12 +1,15 @@
 //! The store's methods: each runs the SQL of a table on the writer or on a reader.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use super::SqliteStore;
 use crate::sql::{
-    audit, builds, cut, executions, grants, keys, ping, read_all, retention, sessions, tokens, usage,
+    audit, builds, cut, execution_search, executions, grants, keys, ping, read_all, retention, sessions,
+    tokens, usage,
 };
 use crate::{
     AuditFilter, AuditRow, AuditRules, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow,
@@ -15,6 +18,21 @@ use crate::{
 
 /// How often claiming a key is retried because it was claimed and forgotten in between.
 const MAX_CLAIM_ATTEMPTS: usize = 3;
+
+impl SqliteStore {
+    /// The last number that a search for this page looks at; `None` if it looks at all, or if it is no search.
+    async fn lowest_scanned(
+        &self,
+        filter: &ExecutionFilter,
+        page: PageRequest,
+    ) -> Result<Option<i64>, StoreError> {
+        if !execution_search::is_search(filter) {
+            return Ok(None);
+        }
+        let rows = self.fetch(executions::lowest_scanned(filter, page)).await?;
+        Ok(read_all(&rows, executions::read_number)?.pop())
+    }
+}
 
 /// The error of a write that breaks only the rule for names.
 fn name_taken(error: StoreError) -> StoreError {
@@ -59,6 +77,11 @@ impl Store for SqliteStore {
         Ok(cut(read_all(&rows, sessions::read)?, page.limit))
     }
 
+    async fn last_activity(&self, ids: &[SessionId]) -> Result<HashMap<SessionId, u64>, StoreError> {
+        let rows = self.fetch(sessions::last_activity(ids)).await?;
+        Ok(read_all(&rows, sessions::read_last_activity)?.into_iter().collect())
+    }
+
     async fn update_session(&self, id: SessionId, spec: &SessionSpec) -> Result<bool, StoreError> {
         Ok(self.write(vec![sessions::update(id, spec)?]).await?.changed > 0)
     }
@@ -72,7 +95,7 @@ impl Store for SqliteStore {
     }
 
     async fn put_execution(&self, row: &ExecutionRow) -> Result<Option<i64>, StoreError> {
-        let written = self.write(vec![executions::put(row)?]).await?;
+        let written = self.write(executions::put(row)?).await?;
         Ok((written.changed > 0).then_some(written.number))
     }
 
@@ -86,9 +109,12 @@ impl Store for SqliteStore {
         filter: &ExecutionFilter,
         page: PageRequest,
     ) -> Result<Page<ExecutionRow>, StoreError> {
-        let rows = self.fetch(executions::list(filter, page)).await?;
+        // Read first: rows that are added meanwhile belong to this page.
+        let lowest = self.lowest_scanned(filter, page).await?;
+        let rows = self.fetch(executions::list(filter, page, lowest)).await?;
         let rows = read_all(&rows, executions::read)?;
-        Ok(cut(rows.into_iter().map(|row| (row.number, row)).collect(), page.limit))
+        let found = cut(rows.into_iter().map(|row| (row.number, row)).collect(), page.limit);
+        Ok(Page { next: found.next.or(lowest), ..found })
     }
 
     async fn executions_after(
@@ -102,7 +128,7 @@ impl Store for SqliteStore {
 
     async fn last_execution_number(&self) -> Result<i64, StoreError> {
         let rows = self.fetch(executions::last_number()).await?;
-        Ok(read_all(&rows, executions::read_last_number)?.pop().unwrap_or(0))
+        Ok(read_all(&rows, executions::read_number)?.pop().unwrap_or(0))
     }
 
     async fn end_execution(&self, id: ExecutionId, end: &ExecutionEnd) -> Result<bool, StoreError> {
@@ -194,7 +220,7 @@ impl Store for SqliteStore {
     }
 
     async fn note_removed_logs(&self, rows: &[RemovedLogRow]) -> Result<(), StoreError> {
-        let statements = rows.iter().map(retention::note_removed).collect::<Result<Vec<_>, _>>()?;
+        let statements = rows.iter().map(retention::note_removed).collect::<Result<Vec<_>, _>>()?.concat();
         if statements.is_empty() {
             return Ok(());
         }

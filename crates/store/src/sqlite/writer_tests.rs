@@ -71,7 +71,7 @@ async fn of_several_statements_all_are_undone_when_one_fails_alone_or_in_a_group
     let store = place.open().await;
     let broken = |row| {
         let lost = execution(SessionId::random());
-        vec![sessions::put(row).unwrap(), executions::put(&lost).unwrap()]
+        [vec![sessions::put(row).unwrap()], executions::put(&lost).unwrap()].concat()
     };
     let half = session();
     let error = store.write(broken(&half)).await.unwrap_err();

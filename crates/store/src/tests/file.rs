@@ -5,12 +5,15 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use futures_util::future::join_all;
-use headwater_protocol::{ExitDetail, LimitKind, Verdict};
+use headwater_protocol::{Command, ExitDetail, LimitKind, StartSpec, Verdict};
 
 use super::TestStore;
 use super::samples::{audit, end, execution, key, put, put_session, session, token, verdict};
 use crate::sqlite::{migrate_to, raw};
-use crate::{AuditRow, Claim, ExecutionEnd, PageRequest, SessionFilter, SqliteStore, Store, StoreError};
+use crate::{
+    AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionKind, PageRequest, SessionFilter, SqliteStore,
+    Store, StoreError,
+};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -121,6 +124,63 @@ async fn sessions_of_an_older_version_that_share_a_name_are_kept_and_the_newest_
             .await,
         Err(StoreError::NameTaken)
     ));
+}
+
+#[tokio::test]
+async fn executions_of_an_older_version_are_searched_by_text_kind_and_outcome() {
+    let place = TestStore::new();
+    migrate_to(&place.path(), 61).await;
+    let parent = session();
+    let values = format!(
+        "INSERT INTO sessions (id, owner, spec, sandbox, created_at_ms) VALUES ('{}', 'ada', '{{}}', 'full', 1)",
+        parent.id
+    );
+    raw(&place.path(), &values).await.unwrap();
+    let code = Command::Code {
+        language: "python".into(),
+        code: "import os\n\n\tPrint('x')".into(),
+        file: Some("Main.py".into()),
+        args: vec!["one".into(), "two".into()],
+    };
+    let tty = Some(headwater_protocol::TtySize::default());
+    let specs = [
+        StartSpec::shell("Make  Test"),
+        StartSpec::argv(["echo", "a b"]),
+        StartSpec { command: code, ..StartSpec::shell("") },
+        StartSpec { tty, ..StartSpec::shell("top") },
+    ];
+    for spec in &specs {
+        let values = format!(
+            "INSERT INTO executions (id, session_id, owner, spec, queued_at_ms, verdict, closed) \
+             VALUES ('{}', '{}', 'ada', '{}', 1, '{}', 1)",
+            headwater_protocol::ExecutionId::random(),
+            parent.id,
+            serde_json::to_string(spec).unwrap().replace('\'', "''"),
+            serde_json::to_string(&verdict(0)).unwrap(),
+        );
+        raw(&place.path(), &values).await.unwrap();
+    }
+    raw(&place.path(), "UPDATE executions SET started_at_ms = 1, exited_at_ms = 2, last_seq = 1")
+        .await
+        .unwrap();
+    let store = place.open().await;
+    let found = async |filter: ExecutionFilter| {
+        let page = store.executions(&filter, PageRequest::first(9)).await.unwrap();
+        page.items.into_iter().map(|row| row.spec).collect::<Vec<_>>()
+    };
+    let any = ExecutionFilter::default();
+    let texts = ["make test", "ECHO a b", "os print('x') main.py one two", "top"];
+    let kinds = [ExecutionKind::Shell, ExecutionKind::Program, ExecutionKind::Code, ExecutionKind::Terminal];
+    for ((spec, text), kind) in specs.iter().zip(texts).zip(kinds) {
+        let by_text = ExecutionFilter { text: Some(text.into()), ..any.clone() };
+        assert_eq!(found(by_text).await, std::slice::from_ref(spec), "{text}");
+        assert_eq!(
+            found(ExecutionFilter { kind: Some(kind), ..any.clone() }).await,
+            std::slice::from_ref(spec)
+        );
+    }
+    assert_eq!(found(ExecutionFilter { succeeded: Some(true), ..any.clone() }).await.len(), 4);
+    assert_eq!(found(ExecutionFilter { succeeded: Some(false), ..any }).await.len(), 0);
 }
 
 #[tokio::test]

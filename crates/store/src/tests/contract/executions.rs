@@ -7,13 +7,17 @@ use headwater_protocol::{ExecutionId, Seq, SessionId, StartSpec, Stdin};
 use super::all_pages;
 use crate::tests::samples::{NOW, end, execution, key, put, put_session, verdict};
 use crate::{
-    Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, MAX_PAGE, PageRequest, StateFilter, Store, StoreError,
+    Claim, ExecutionEnd, ExecutionFilter, ExecutionKind, ExecutionRow, MAX_PAGE, PageRequest, StateFilter,
+    Store, StoreError,
 };
 
-const ANY: ExecutionFilter = ExecutionFilter {
+pub(super) const ANY: ExecutionFilter = ExecutionFilter {
     owner: None,
     session_id: None,
     state: None,
+    succeeded: None,
+    kind: None,
+    text: None,
     language: None,
     conversation_id: None,
     started_after_ms: None,
@@ -21,7 +25,7 @@ const ANY: ExecutionFilter = ExecutionFilter {
     among: None,
 };
 
-async fn list(store: &dyn Store, filter: &ExecutionFilter) -> Vec<ExecutionRow> {
+pub(super) async fn list(store: &dyn Store, filter: &ExecutionFilter) -> Vec<ExecutionRow> {
     store.executions(filter, PageRequest::first(100)).await.unwrap().items
 }
 
@@ -77,6 +81,7 @@ pub(crate) async fn every_filter_chooses_and_all_of_them_together(store: &dyn St
         language: Some("python".into()),
         conversation_id: Some("c".into()),
         queued_at_ms: NOW + 10,
+        spec: StartSpec::argv(["echo", "good night"]),
         ..execution(here)
     };
     let chosen = put(store, chosen).await;
@@ -86,10 +91,15 @@ pub(crate) async fn every_filter_chooses_and_all_of_them_together(store: &dyn St
         ExecutionFilter { language: Some("python".into()), ..ANY },
         ExecutionFilter { conversation_id: Some("c".into()), ..ANY },
         ExecutionFilter { started_after_ms: Some(NOW + 10), ..ANY },
+        ExecutionFilter { text: Some("NIGHT".into()), ..ANY },
+        ExecutionFilter { kind: Some(ExecutionKind::Program), ..ANY },
         ExecutionFilter {
             owner: Some("bob".into()),
             session_id: Some(here),
             state: Some(StateFilter::Running),
+            succeeded: None,
+            kind: Some(ExecutionKind::Program),
+            text: Some("good night".into()),
             language: Some("python".into()),
             conversation_id: Some("c".into()),
             started_after_ms: Some(NOW + 1),

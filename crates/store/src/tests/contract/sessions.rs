@@ -3,8 +3,10 @@
 use headwater_protocol::{Limits, SandboxKind, SessionId, SessionSpec};
 
 use super::all_pages;
-use crate::tests::samples::{NOW, execution, key, put, put_session, session};
-use crate::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow, Store, StoreError};
+use crate::tests::samples::{NOW, end, execution, key, put, put_session, session};
+use crate::{
+    Claim, ExecutionEnd, ExecutionRow, KeyRow, PageRequest, SessionFilter, SessionRow, Store, StoreError,
+};
 
 pub(crate) async fn a_session_is_found_as_it_was_put(store: &dyn Store) {
     let spec = SessionSpec {
@@ -81,6 +83,22 @@ pub(crate) async fn a_session_ends_once(store: &dyn Store) {
     assert!(!store.end_session(id, 200).await.unwrap());
     assert_eq!(store.session(id).await.unwrap().unwrap().ended_at_ms, Some(100));
     assert!(!store.end_session(SessionId::random(), 100).await.unwrap());
+}
+
+pub(crate) async fn the_last_activity_is_the_newest_start_or_end(store: &dyn Store) {
+    let (idle, used) = (put_session(store).await, put_session(store).await);
+    let at = async || store.last_activity(&[idle, used, SessionId::random()]).await.unwrap();
+    assert_eq!(at().await, [(idle, NOW), (used, NOW)].into());
+    let start = async |after_ms: u64| {
+        let row = ExecutionRow { queued_at_ms: NOW + after_ms, ..execution(used) };
+        put(store, row).await.id
+    };
+    let (long, _) = (start(100).await, start(200).await);
+    assert_eq!(at().await, [(idle, NOW), (used, NOW + 200)].into());
+    let ended = ExecutionEnd { exited_at_ms: NOW + 300, ..end(0) };
+    store.end_execution(long, &ended).await.unwrap();
+    assert_eq!(at().await, [(idle, NOW), (used, NOW + 300)].into());
+    assert!(store.last_activity(&[]).await.unwrap().is_empty());
 }
 
 pub(crate) async fn a_removed_session_takes_its_executions_and_keys_along_and_nothing_else(
