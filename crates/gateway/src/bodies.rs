@@ -46,11 +46,11 @@ pub(crate) fn session_body_without_values(mut session: Session) -> SessionBody {
     SessionBody { env_hidden, ..session_body(session) }
 }
 
-/// An execution as clients see it.
-pub(crate) fn execution_body(execution: Execution) -> ExecutionBody {
+/// An execution as clients see it, with the owner of its session.
+pub(crate) fn execution_body(execution: Execution, owner: String) -> ExecutionBody {
     let mut body = ExecutionBody::from(execution);
     strip(&mut body.metadata);
-    body
+    ExecutionBody { owner, ..body }
 }
 
 /// The exit status as one number, as shells report it: the exit code, or 128 plus the signal; -1 if there is

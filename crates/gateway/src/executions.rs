@@ -31,6 +31,9 @@ use crate::worker::if_it_fits;
 /// Executions of a page that are fetched at the same time: the worker sends all of their code.
 const MAX_CONCURRENT_READS: usize = 4;
 
+/// An execution and its owner.
+pub(crate) type OwnedExecution = (Execution, String);
+
 /// How long a request waits for the end of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Patience {
@@ -88,10 +91,17 @@ impl Gateway {
         mut filter: ExecutionFilter,
         state: Option<ExecutionStateName>,
         page: PageRequest,
-    ) -> Result<Page<Execution>, ApiError> {
+    ) -> Result<Page<OwnedExecution>, ApiError> {
         let (owner, among) = who.list_filter();
         // Everybody who may read a session sees all of its executions.
-        filter.owner = if filter.session_id.is_some() { None } else { owner };
+        let owner = owner.filter(|_| filter.session_id.is_none());
+        if let (Some(own), Some(wanted)) = (&owner, &filter.owner)
+            && own != wanted
+        {
+            let hint = "leave `owner` out to list your own; `session_id` lists those of a session that is shared with you";
+            return Err(ApiError::forbidden("only operators may list the executions of others", hint));
+        }
+        filter.owner = owner.or(filter.owner);
         filter.among = among;
         filter.state = state.map(stored_state);
         let _permit = self.quota.lists.acquire(&who.owner).await;
@@ -109,16 +119,21 @@ impl Gateway {
             running.extend(executions.into_iter().map(|execution| (execution.id, execution)));
         }
         let reads = found.items.into_iter().map(|row| {
-            let known = running.remove(&row.id);
-            self.current_execution(row, known)
+            let (known, owner) = (running.remove(&row.id), row.owner.clone());
+            async move { Ok((self.current_execution(row, known).await?, owner)) }
         });
         let executions: Vec<_> =
             futures_util::stream::iter(reads).buffered(MAX_CONCURRENT_READS).collect().await;
         let mut items = executions.into_iter().collect::<Result<Vec<_>, ApiError>>()?;
         if let Some(state) = state {
-            items.retain(|execution| name(&execution.state) == state);
+            items.retain(|(execution, _)| name(&execution.state) == state);
         }
         Ok(Page { items, next: found.next })
+    }
+
+    /// The owner of an execution's session; empty if the session has just been removed.
+    pub(crate) async fn owner_of_execution(&self, execution: &Execution) -> String {
+        self.auth.owner_of(execution.session_id).await.ok().flatten().unwrap_or_default()
     }
 
     /// A part of a page of rows. Each may hold megabytes of code, of which a list shows little.

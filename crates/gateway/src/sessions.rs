@@ -1,5 +1,6 @@
 //! Creates, reads, changes and removes sessions. The store knows their owners, and the worker their state.
 
+mod activity;
 pub(crate) mod by_name;
 
 use std::collections::HashMap;

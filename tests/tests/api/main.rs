@@ -17,6 +17,7 @@ mod ide;
 mod idempotency;
 mod in_place;
 mod limits;
+mod lists;
 mod log;
 mod lossless;
 mod names;

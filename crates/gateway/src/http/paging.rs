@@ -103,13 +103,14 @@ impl<T: Row> InParts<T> {
         (!self.is_over).then(|| PageRequest { limit: self.left.min(ROWS_AT_ONCE), cursor: self.next })
     }
 
-    /// Adds the part that was wanted.
+    /// Adds the part that was wanted. A short part ends the page: a search looks at a bounded number of rows.
     pub(crate) fn add(&mut self, found: Page<T>) {
+        let is_short = found.items.len() < self.left.min(ROWS_AT_ONCE) as usize;
         self.left = self.left.saturating_sub(ROWS_AT_ONCE);
         self.next = found.next;
         self.bytes += found.items.iter().map(Row::size).sum::<usize>();
         self.items.extend(found.items);
-        self.is_over = self.next.is_none() || self.left == 0 || self.bytes >= PAGE_BYTES;
+        self.is_over = self.next.is_none() || self.left == 0 || self.bytes >= PAGE_BYTES || is_short;
     }
 
     /// Returns the complete page.

@@ -1,6 +1,8 @@
-//! Executions: start, get, list and remove. [`control`] and [`stdin`] act on a running execution.
+//! Executions: start, get, list and remove. [`control`] and [`stdin`] act on a running execution, and
+//! [`search`] selects executions by what was run and how it ended.
 
 mod control;
+mod search;
 mod stdin;
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use crate::http::extract::{NoQuery, Path, Query, long_poll, wants_events};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, Conflict, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::http::paging::{page_body, page_request};
+use crate::routes::executions::search::{Kind, Outcome, search_text};
 use crate::state::Gateway;
 use crate::streams::sse::{EventQuery, Until, sse};
 
@@ -118,7 +121,8 @@ async fn begin(
     }
     let execution = gateway.starts.start_for(who, execution, options.lossless).await?;
     let location = [(header::LOCATION, location(execution.id))];
-    Ok((StatusCode::CREATED, location, JsonBody(execution_body(execution))).into_response())
+    let owner = gateway.owner_of_execution(&execution).await;
+    Ok((StatusCode::CREATED, location, JsonBody(execution_body(execution, owner))).into_response())
 }
 
 fn location(id: ExecutionId) -> String {
@@ -135,8 +139,22 @@ struct ListQuery {
     /// Only executions in this state.
     #[param(inline)]
     state: Option<ExecutionStateName>,
+    /// Only executions that ended in this way. Executions that have not ended have no outcome.
+    #[param(inline)]
+    outcome: Option<Outcome>,
+    /// Only executions that were started in this way.
+    #[param(inline)]
+    kind: Option<Kind>,
     /// Only executions of code in this language.
     language: Option<String>,
+    /// Only executions with this text in the first 16 KiB of the command or in the name of the session; or, if it
+    /// begins with `exe_` or `ses_`, at the beginning of their id or of the session's. Case and the amount of white
+    /// space make no difference. A search looks at a bounded number of executions for each page, so a page may be
+    /// empty and still have a `next_cursor`.
+    #[param(max_length = 200)]
+    q: Option<String>,
+    /// Only executions in sessions of this owner. Operators see the executions of all owners, others only their own.
+    owner: Option<String>,
     /// Only executions whose metadata has this `conversation_id`.
     conversation_id: Option<String>,
     /// Only executions that were accepted at this time or later.
@@ -172,9 +190,12 @@ async fn list(
         None => None,
     };
     let filter = ExecutionFilter {
-        owner: None,
+        owner: query.owner,
         session_id,
         state: None,
+        succeeded: query.outcome.map(Outcome::is_success),
+        kind: query.kind.map(Into::into),
+        text: search_text(query.q)?,
         language: query.language,
         conversation_id: query.conversation_id,
         started_after_ms: query.started_after.map(|at| at.0),
@@ -182,7 +203,8 @@ async fn list(
         among: None,
     };
     let found = gateway.list_executions(&who, filter, query.state, page).await?;
-    Ok(JsonBody(page_body(found.items.into_iter().map(execution_body).collect(), found.next)))
+    let items = found.items.into_iter().map(|(execution, owner)| execution_body(execution, owner));
+    Ok(JsonBody(page_body(items.collect(), found.next)))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -218,7 +240,8 @@ async fn get(
     Query(query): Query<GetQuery>,
 ) -> Result<JsonBody<ExecutionBody>, ApiError> {
     let execution = gateway.look_at_execution(&who, id, query.patience()?).await?;
-    Ok(JsonBody(execution_body(execution)))
+    let owner = gateway.owner_of_execution(&execution).await;
+    Ok(JsonBody(execution_body(execution, owner)))
 }
 
 /// Removes a closed execution and its log.

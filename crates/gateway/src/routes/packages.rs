@@ -311,8 +311,9 @@ async fn change(
     let spec = StartSpec { metadata: call, ..shell(script) };
     let execution = ExecutionSpec { session: Some(id), spec, request_key };
     let started = gateway.starts.start(who, execution).await?;
+    let owner = gateway.owner_of_execution(&started).await;
     let location = [(header::LOCATION, location(started.id))];
-    Ok((StatusCode::CREATED, location, JsonBody(execution_body(started))).into_response())
+    Ok((StatusCode::CREATED, location, JsonBody(execution_body(started, owner))).into_response())
 }
 
 /// The changes as the arguments of a tool.

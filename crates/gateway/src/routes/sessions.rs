@@ -57,7 +57,7 @@ async fn create(
     let Keyed { value, request_key } = request;
     let session = gateway.create_session(&who, value.into(), request_key).await?;
     let location = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
-    Ok((StatusCode::CREATED, location, JsonBody(session_body(session))))
+    Ok((StatusCode::CREATED, location, JsonBody(gateway.with_activity(session_body(session)).await)))
 }
 
 /// Selects sessions.
@@ -74,6 +74,8 @@ struct ListQuery {
     /// Only sessions in this state.
     #[param(inline)]
     state: Option<SessionStateName>,
+    /// Whether they have ended: `false` selects those that are `ready` or `hibernated`.
+    ended: Option<bool>,
     /// Only sessions with exactly this name.
     name: Option<String>,
     /// Sessions of others that are shared with you, instead of your own.
@@ -93,14 +95,15 @@ async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<JsonBody<PageBody<SessionBody>>, ApiError> {
     let page = page_request(query.limit, query.cursor.as_deref())?;
-    let ended = query.state.map(|state| state == SessionStateName::Ended);
+    let ended = query.ended.or(query.state.map(|state| state == SessionStateName::Ended));
     let member = (query.shared == Some(true)).then(|| who.owner.clone());
     let filter =
         SessionFilter { name: query.name, ended, member, owner: query.owner, ..SessionFilter::default() };
     let mut found = gateway.list_sessions(&who, filter, page).await?;
     found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
-    let items = found.items.into_iter().map(|session| session_body(session).in_brief());
-    Ok(JsonBody(page_body(items.collect(), found.next)))
+    let mut items: Vec<_> = found.items.into_iter().map(|session| session_body(session).in_brief()).collect();
+    gateway.add_activity(&mut items).await;
+    Ok(JsonBody(page_body(items, found.next)))
 }
 
 /// Returns a session. Callers with read-only access get the names of its environment variables without their
@@ -116,7 +119,8 @@ async fn get(
 ) -> Result<JsonBody<SessionBody>, ApiError> {
     let session = gateway.get_session(&who, id).await?;
     let may_write = gateway.auth.may_use_session(&who, Need::Write, id).await.is_ok();
-    Ok(JsonBody(if may_write { session_body(session) } else { session_body_without_values(session) }))
+    let body = if may_write { session_body(session) } else { session_body_without_values(session) };
+    Ok(JsonBody(gateway.with_activity(body).await))
 }
 
 /// Changes a session. Absent fields keep their value.
@@ -131,7 +135,8 @@ async fn patch(
     Path(id): Path<SessionId>,
     Json(change): Json<SessionPatch>,
 ) -> Result<JsonBody<SessionBody>, ApiError> {
-    Ok(JsonBody(session_body(gateway.patch_session(&who, id, change).await?)))
+    let session = gateway.patch_session(&who, id, change).await?;
+    Ok(JsonBody(gateway.with_activity(session_body(session)).await))
 }
 
 fn state_name(state: &SessionState) -> SessionStateName {
@@ -157,7 +162,8 @@ async fn hibernate(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<SessionBody>, ApiError> {
-    Ok(JsonBody(session_body(gateway.hibernate_session(&who, id).await?)))
+    let session = gateway.hibernate_session(&who, id).await?;
+    Ok(JsonBody(gateway.with_activity(session_body(session)).await))
 }
 
 /// The current use of a session. `null` means that the host does not count it.

@@ -72,7 +72,7 @@ pub struct LogRemovedBody {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(examples(json!({
     "id": "exe_0123456789abcdef0123456789abcdef", "session_id": "ses_0123456789abcdef0123456789abcdef",
-    "state": "closed", "pid": null, "started_at": "2026-01-02T03:04:05.678Z",
+    "owner": "ann", "state": "closed", "pid": null, "started_at": "2026-01-02T03:04:05.678Z",
     "exited_at": "2026-01-02T03:04:05.700Z", "exit": {"reason": "exited", "code": 0}, "duration_ms": 22,
     "usage": {"cpu_ms": 15, "max_rss_bytes": 9_437_184}, "stdout_bytes": 6, "stderr_bytes": 0, "output_bytes": 0,
     "last_seq": 4, "command": {"code": {"language": "python", "code": "print('Hello')", "args": []}},
@@ -83,6 +83,9 @@ pub struct ExecutionBody {
     pub id: ExecutionId,
     /// The session that it runs in.
     pub session_id: SessionId,
+    /// The user that its session belongs to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub owner: String,
     /// The current state.
     pub state: ExecutionStateName,
     /// The program's process id inside its session, while it runs.
@@ -135,6 +138,7 @@ impl From<Execution> for ExecutionBody {
         Self {
             id: execution.id,
             session_id: execution.session_id,
+            owner: String::new(), // only the gateway knows it
             state,
             pid,
             started_at: Timestamp(execution.started_at_ms),

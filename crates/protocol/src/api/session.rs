@@ -135,6 +135,9 @@ pub struct SessionBody {
     pub created_at: Timestamp,
     /// When it ended; absent while it exists.
     pub ended_at: Option<Timestamp>,
+    /// When something last happened in it: the last start or end of an execution, or its creation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_activity_at: Option<Timestamp>,
     /// The number of executions in it that have not ended.
     pub running: u32,
 }
@@ -189,6 +192,7 @@ impl From<Session> for SessionBody {
             one_shot,
             created_at: Timestamp(session.created_at_ms),
             ended_at,
+            last_activity_at: None, // only the gateway knows it
             running: session.running,
         }
     }

@@ -47,7 +47,7 @@ pub(crate) async fn fork(
     let session =
         gateway.background.detached(async move { fork_session(&work, &who, from, request).await }).await?;
     let location = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
-    Ok((StatusCode::CREATED, location, JsonBody(session_body(session))))
+    Ok((StatusCode::CREATED, location, JsonBody(gateway.with_activity(session_body(session)).await)))
 }
 
 /// Asks the worker first and then writes the row, as when a session is created: a gateway that is killed in
