@@ -498,6 +498,8 @@ class Execution(TypedDict):
     id: ExecutionId
     # The session that it runs in.
     session_id: SessionId
+    # The user that its session belongs to.
+    owner: NotRequired[str]
     # The current state.
     state: ExecutionStateName
     # The program's process id inside its session, while it runs.
@@ -1341,6 +1343,7 @@ class Session(TypedDict):
     # When it was created.
     created_at: Timestamp
     ended_at: NotRequired[Timestamp | None]
+    last_activity_at: NotRequired[Timestamp | None]
     # The number of executions in it that have not ended.
     running: int
 

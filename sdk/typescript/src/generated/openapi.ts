@@ -2551,6 +2551,7 @@ export interface components {
          *       "last_seq": 4,
          *       "metadata": {},
          *       "output_bytes": 0,
+         *       "owner": "ann",
          *       "pid": null,
          *       "session_id": "ses_0123456789abcdef0123456789abcdef",
          *       "started_at": "2026-01-02T03:04:05.678Z",
@@ -2569,6 +2570,8 @@ export interface components {
             id: components["schemas"]["ExecutionId"];
             /** @description The session that it runs in. */
             session_id: components["schemas"]["SessionId"];
+            /** @description The user that its session belongs to. */
+            owner?: string;
             /** @description The current state. */
             state: components["schemas"]["ExecutionStateName"];
             /**
@@ -3727,6 +3730,7 @@ export interface components {
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
             ended_at?: components["schemas"]["Timestamp"] | null;
+            last_activity_at?: components["schemas"]["Timestamp"] | null;
             /**
              * Format: int32
              * @description The number of executions in it that have not ended.
@@ -5322,8 +5326,21 @@ export interface operations {
                 session_id?: string;
                 /** @description Only executions in this state. */
                 state?: components["schemas"]["ExecutionStateName"];
+                /** @description Only executions that ended in this way. Executions that have not ended have no outcome. */
+                outcome?: "succeeded" | "failed";
+                /** @description Only executions that were started in this way. */
+                kind?: "shell" | "program" | "code" | "terminal";
                 /** @description Only executions of code in this language. */
                 language?: string;
+                /**
+                 * @description Only executions with this text in the first 16 KiB of the command or in the name of the session; or, if it
+                 *     begins with `exe_` or `ses_`, at the beginning of their id or of the session's. Case and the amount of white
+                 *     space make no difference. A search looks at a bounded number of executions for each page, so a page may be
+                 *     empty and still have a `next_cursor`.
+                 */
+                q?: string;
+                /** @description Only executions in sessions of this owner. Operators see the executions of all owners, others only their own. */
+                owner?: string;
                 /** @description Only executions whose metadata has this `conversation_id`. */
                 conversation_id?: string;
                 /** @description Only executions that were accepted at this time or later. */
@@ -6270,6 +6287,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Only sessions in this state. */
                 state?: components["schemas"]["SessionStateName"];
+                /** @description Whether they have ended: `false` selects those that are `ready` or `hibernated`. */
+                ended?: boolean;
                 /** @description Only sessions with exactly this name. */
                 name?: string;
                 /** @description Sessions of others that are shared with you, instead of your own. */
