@@ -69,7 +69,9 @@ test('filters are in the address, and back and forward work', async ({ app }) =>
 
 test('searches commands', async ({ app }) => {
   await app.goto('/history');
+  const asked = app.waitForRequest((request) => new URL(request.url()).searchParams.get('q') === 'THREE');
   await app.getByPlaceholder('Search commands and ids').fill('THREE');
+  await asked;
   await expect(row(app, good.id)).toHaveCount(0);
   await expect(row(app, other.id)).toBeVisible();
   await expect(app).toHaveURL(/q=THREE/);
@@ -79,8 +81,11 @@ test('searches commands', async ({ app }) => {
   await expect(row(app, good.id)).toBeVisible();
 });
 
-test('the owner is a filter for operators', async ({ app, server }) => {
+test('the owner is a column and a filter for operators', async ({ app, server }) => {
   await server.api('POST', '/v1/users', { name: 'bob', password: 'correct horse battery' });
+  await app.goto('/history');
+  await expect(app.getByRole('columnheader', { name: 'Owner' })).toBeVisible();
+  await expect(row(app, good.id).getByRole('gridcell', { name: 'admin', exact: true })).toBeVisible();
   await app.goto('/history?owner=bob');
   await expect(app.getByText('No execution matches')).toBeVisible();
   await app.goto('/history?owner=admin');
@@ -175,4 +180,19 @@ test('a phone shows cards', async ({ app }) => {
   await app.goto('/history');
   await expect(row(app, good.id)).toBeVisible();
   await expectNoSidewaysScroll(app);
+});
+
+test('search and filters reach executions that are not on the first page', async ({ app, server }) => {
+  const start = (): Promise<unknown> => server.api('POST', `/v1/sessions/${session}/executions`, { argv: ['true'] });
+  for (let count = 0; count < 120; count += 1) await start();
+  await app.goto('/history');
+  await expect(app.getByRole('status').filter({ hasText: '100+ executions' })).toBeVisible();
+  await app.getByPlaceholder('Search commands and ids').fill('in 1 2 three');
+  await expect(row(app, other.id)).toBeVisible();
+  await expect(app.getByRole('status').filter({ hasText: '1 execution' })).toBeVisible();
+  await app.goto('/history?kind=terminal');
+  await expect(row(app, terminal.id)).toBeVisible();
+  await app.goto(`/history?q=${good.id.slice(0, 16)}`);
+  await expect(row(app, good.id)).toBeVisible();
+  await expect(app.getByPlaceholder('Search commands and ids')).toHaveValue(good.id.slice(0, 16));
 });

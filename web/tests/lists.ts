@@ -3,12 +3,8 @@ import type { TestServer } from './server.mjs';
 
 /** Ends all sessions and removes all users. */
 export async function cleanUp(server: TestServer): Promise<void> {
-  for (const state of ['ready', 'hibernated']) {
-    const { items } = (await server.api('GET', `/v1/sessions?state=${state}&limit=1000`)) as {
-      items: { id: string }[];
-    };
-    for (const { id } of items) await server.api('DELETE', `/v1/sessions/${id}`);
-  }
+  const live = (await server.api('GET', '/v1/sessions?ended=false&limit=1000')) as { items: { id: string }[] };
+  for (const { id } of live.items) await server.api('DELETE', `/v1/sessions/${id}`);
   const { items } = (await server.api('GET', '/v1/users?limit=1000')) as { items: { id: string }[] };
   for (const { id } of items) await server.api('DELETE', `/v1/users/${id}`);
 }

@@ -40,9 +40,13 @@ test('an empty list says what it is for, and creates a session with limits', asy
   expect(made.env['MODE']).toBe('test');
 });
 
-test('the row shows state, use and limits, and is accessible', async ({ app }) => {
+test('the row shows state, use, limits and the last activity, and is accessible', async ({ app, server }) => {
+  const started = (await server.api('POST', '/v1/sessions/alpha/executions', { shell: 'true' })) as { id: string };
+  await server.api('GET', `/v1/executions/${started.id}?wait=20s&until=closed`);
+  const { last_activity_at } = (await server.api('GET', '/v1/sessions/alpha')) as { last_activity_at: string };
   await app.goto('/sessions');
   await expect(row(app, 'alpha').getByText('Ready')).toBeVisible();
+  await expect(row(app, 'alpha').locator('time')).toHaveAttribute('datetime', last_activity_at);
   await expect(row(app, 'alpha').getByText('/ 512 MiB')).toBeVisible();
   await expectAccessible(app);
 });

@@ -1,67 +1,54 @@
-// The list behind the history: what the server filters, what is filtered here, and how far older pages are searched.
+// The list behind the history: the server filters and searches, and this asks on while a search has found little.
 
 import type { Execution, Headwater } from 'headwater';
 import { gone } from '$lib/lists/gone.svelte';
-import { Paged, type PageOf } from '$lib/lists/Paged.svelte';
-import { isSearchedHere, matches, serverQuery, type Filters } from './filters';
-import type { SessionNames } from './Names.svelte';
+import { Paged } from '$lib/lists/Paged.svelte';
+import { isFiltered, isSearch, serverQuery, type Filters } from './filters';
 
 const PAGE = 100;
-/** Pages are larger while they are searched here. */
-const SEARCH_PAGE = 500;
-/** Searching stops after this many executions, until the user asks for more. */
-const SEARCH_STEP = 5000;
-/** It also stops when a screen is full. */
+/** A search goes on by itself until a screen is full. */
 const ENOUGH = 60;
+/** It stops after this many pages, each of some thousand executions, until the user asks for more. */
+const SEARCH_PAGES = 20;
 /** Executions that run are looked at again, even if they are far down the list. */
 const MAX_RUNNING = 20;
 
 export class HistoryList {
   readonly paged: Paged<Execution>;
-  filters = $state.raw<Filters>() as Filters;
-  #bound = $state(SEARCH_STEP);
+  #filters = $state.raw<Filters>() as Filters;
+  #pagesLeft = $state(SEARCH_PAGES);
   readonly #client: Headwater;
-  readonly #names: SessionNames;
 
-  constructor(client: Headwater, names: SessionNames, filters: Filters) {
+  constructor(client: Headwater, filters: Filters) {
     this.#client = client;
-    this.#names = names;
-    this.filters = filters;
-    this.paged = new Paged<Execution>((cursor, signal) => this.#load(cursor, signal));
-  }
-
-  readonly isSearch = $derived.by(() => isSearchedHere(this.filters));
-  readonly shown: readonly Execution[] = $derived.by(() =>
-    this.paged.items.filter(
-      (one) => !gone.has(one.id) && matches(one, this.filters, (id) => this.#names.get(id)?.owner),
-    ),
-  );
-  /** Whether the search waits for the user's word to go on. */
-  readonly isPaused = $derived.by(() => this.isSearch && this.paged.hasMore && this.paged.items.length >= this.#bound);
-
-  async #load(cursor: string | undefined, signal: AbortSignal): Promise<PageOf<Execution>> {
-    const { filters } = this;
-    if (filters.owner && cursor === undefined) await this.#names.loadOwner(filters.owner, signal);
-    return this.#client.executions.list(
-      {
-        ...serverQuery(filters, Date.now()),
-        limit: isSearchedHere(filters) ? SEARCH_PAGE : PAGE,
-        ...(cursor ? { cursor } : {}),
-      },
-      { signal },
+    this.#filters = filters;
+    this.paged = new Paged<Execution>((cursor, signal) =>
+      this.#client.executions.list(
+        { ...serverQuery(this.#filters, Date.now()), limit: PAGE, ...(cursor ? { cursor } : {}) },
+        { signal },
+      ),
     );
   }
 
+  readonly isSearch = $derived.by(() => isSearch(this.#filters));
+  readonly shown: readonly Execution[] = $derived.by(() => this.paged.items.filter((one) => !gone.has(one.id)));
+  /** Whether the search waits for the user's word to go on. */
+  readonly isPaused = $derived.by(() => this.isSearch && this.paged.hasMore && this.#pagesLeft <= 0);
+
   start(filters: Filters): void {
-    this.filters = filters;
-    this.#bound = SEARCH_STEP;
-    this.paged.clear();
+    // While somebody types, the rows stay until others have come.
+    const isOther = JSON.stringify({ ...filters, q: '' }) !== JSON.stringify({ ...this.#filters, q: '' });
+    this.#filters = filters;
+    this.#pagesLeft = SEARCH_PAGES;
+    if (isOther) this.paged.clear();
     void this.paged.start();
   }
 
   /** Called when the end of the list comes near. */
   more(): void {
-    if (!this.isPaused && !this.paged.error) void this.paged.more();
+    if (this.isPaused || this.paged.error || this.paged.isLoading || !this.paged.hasMore) return;
+    this.#pagesLeft -= 1;
+    void this.paged.more();
   }
 
   /** Searches further while the screen is not full. */
@@ -70,8 +57,14 @@ export class HistoryList {
   }
 
   searchOn(): void {
-    this.#bound = this.paged.items.length + SEARCH_STEP;
-    void this.paged.more();
+    this.#pagesLeft = SEARCH_PAGES;
+    this.more();
+  }
+
+  /** Shows an execution that has just been started, unless only the server knows whether it belongs here. */
+  async add(started: Execution): Promise<void> {
+    if (isFiltered(this.#filters)) await this.paged.refreshHead();
+    else this.paged.put(started);
   }
 
   /** Takes over what is new, and how those that ran are doing. */

@@ -1,11 +1,8 @@
-// The names and owners of the sessions that executions belong to. Executions know only the id.
+// The names of the sessions that executions belong to. Executions know only the id.
 
 import type { Headwater, Session } from 'headwater';
 import { SvelteMap } from 'svelte/reactivity';
 import { Limited } from '$lib/lists/limited';
-
-/** The most pages of sessions that are read to find those of an owner. */
-const MAX_PAGES = 20;
 
 export class SessionNames {
   readonly #known = new SvelteMap<string, Session>();
@@ -41,16 +38,5 @@ export class SessionNames {
       ({ items }) => items.forEach((session) => this.#known.set(session.id, session)),
       () => undefined,
     );
-  }
-
-  /** Reads all sessions of an owner, so that its executions can be told from others. */
-  async loadOwner(owner: string, signal: AbortSignal): Promise<void> {
-    let cursor: string | null | undefined;
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const found = await this.#client.sessions.list({ owner, limit: 1000, ...(cursor ? { cursor } : {}) }, { signal });
-      found.items.forEach((session) => this.#known.set(session.id, session));
-      cursor = found.next_cursor;
-      if (!cursor) return;
-    }
   }
 }

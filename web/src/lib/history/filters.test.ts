@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Execution } from 'headwater';
-import {
-  fromQuery,
-  isFiltered,
-  isSearchedHere,
-  matches,
-  NO_FILTERS,
-  serverQuery,
-  toQuery,
-  type Filters,
-} from './filters';
+import { fromQuery, isFiltered, isSearch, kindOf, NO_FILTERS, serverQuery, toQuery, type Filters } from './filters';
 import { commandText, durationOf, outcomeOf } from './words';
 
 function execution(change: Partial<Execution>): Execution {
@@ -27,8 +18,6 @@ function execution(change: Partial<Execution>): Execution {
     ...change,
   };
 }
-
-const nobody = (): undefined => undefined;
 
 describe('the filters in the URL', () => {
   it('survive the way there and back', () => {
@@ -60,12 +49,33 @@ describe('the filters in the URL', () => {
 });
 
 describe('serverQuery', () => {
-  it('has what the server can do', () => {
+  it('has every filter that is set', () => {
     const now = Date.parse('2026-01-02T00:00:00Z');
-    expect(serverQuery({ ...NO_FILTERS, state: 'running', since: '1h', q: 'x' }, now)).toEqual({
-      state: 'running',
+    expect(serverQuery(NO_FILTERS, now)).toEqual({});
+    const filters: Filters = {
+      ...NO_FILTERS,
+      q: 'make  Test',
+      kind: 'shell',
+      session: 'ses_1',
+      owner: 'ann',
+      since: '1h',
+    };
+    expect(serverQuery(filters, now)).toEqual({
+      q: 'make  Test',
+      kind: 'shell',
+      session_id: 'ses_1',
+      owner: 'ann',
       started_after: '2026-01-01T23:00:00.000Z',
     });
+    expect(serverQuery({ ...NO_FILTERS, language: 'python' }, now)).toEqual({ language: 'python' });
+  });
+
+  it('tells states from outcomes', () => {
+    const asked = (state: Filters['state']): object => serverQuery({ ...NO_FILTERS, state }, 0);
+    expect(asked('running')).toEqual({ state: 'running' });
+    expect(asked('queued')).toEqual({ state: 'queued' });
+    expect(asked('succeeded')).toEqual({ outcome: 'succeeded' });
+    expect(asked('failed')).toEqual({ outcome: 'failed' });
   });
 
   it('includes the last day', () => {
@@ -74,35 +84,20 @@ describe('serverQuery', () => {
     expect(length).toBe(86_400_000);
   });
 
-  it('leaves the rest to the page', () => {
-    expect(serverQuery({ ...NO_FILTERS, state: 'failed', kind: 'shell', owner: 'ann' }, 0)).toEqual({});
-    expect(isSearchedHere({ ...NO_FILTERS, state: 'failed' })).toBe(true);
-    expect(isSearchedHere({ ...NO_FILTERS, state: 'running', language: 'python' })).toBe(false);
+  it('is a search if the server reads executions one by one', () => {
+    expect(isSearch({ ...NO_FILTERS, q: 'x' })).toBe(true);
+    expect(isSearch({ ...NO_FILTERS, kind: 'shell' })).toBe(true);
+    expect(isSearch({ ...NO_FILTERS, state: 'failed', language: 'python', owner: 'ann' })).toBe(false);
   });
 });
 
-describe('matches', () => {
-  const failed = execution({ exit: { reason: 'exited', code: 3 } });
-  const done = execution({ exit: { reason: 'exited', code: 0 } });
-
-  it('tells success from failure', () => {
-    expect(matches(failed, { ...NO_FILTERS, state: 'failed' }, nobody)).toBe(true);
-    expect(matches(done, { ...NO_FILTERS, state: 'failed' }, nobody)).toBe(false);
-    expect(matches(done, { ...NO_FILTERS, state: 'succeeded' }, nobody)).toBe(true);
-    expect(matches(execution({ state: 'running' }), { ...NO_FILTERS, state: 'failed' }, nobody)).toBe(false);
-  });
-
-  it('finds all words of a command in any case', () => {
-    expect(matches(done, { ...NO_FILTERS, q: 'TEST make' }, nobody)).toBe(true);
-    expect(matches(done, { ...NO_FILTERS, q: 'make install' }, nobody)).toBe(false);
-  });
-
-  it('knows kinds and owners', () => {
-    const terminal = execution({ tty: { rows: 24, cols: 80 }, command: { argv: ['bash', '-l'] } });
-    expect(matches(terminal, { ...NO_FILTERS, kind: 'terminal' }, nobody)).toBe(true);
-    expect(matches(terminal, { ...NO_FILTERS, kind: 'program' }, nobody)).toBe(false);
-    expect(matches(done, { ...NO_FILTERS, owner: 'ann' }, () => 'ann')).toBe(true);
-    expect(matches(done, { ...NO_FILTERS, owner: 'ann' }, nobody)).toBe(false);
+describe('kindOf', () => {
+  it('agrees with the filter of the server', () => {
+    const tty = { rows: 24, cols: 80 };
+    expect(kindOf(execution({}))).toBe('shell');
+    expect(kindOf(execution({ command: { argv: ['ls'] } }))).toBe('program');
+    expect(kindOf(execution({ tty, command: { argv: ['bash', '-l'] } }))).toBe('terminal');
+    expect(kindOf(execution({ tty, command: { code: { language: 'python', code: '1' } } }))).toBe('code');
   });
 });
 

@@ -1,7 +1,6 @@
-// The filters of the history: how they are written in the URL, what of them the server does, and what this page does.
+// The filters of the history: how they are written in the URL, and how the server is asked for them.
 
 import type { Execution } from 'headwater';
-import { commandText } from './words';
 
 /** Ways to run something that are no language. */
 export const KINDS = ['shell', 'program', 'terminal'] as const;
@@ -80,12 +79,16 @@ export function isFiltered(filters: Filters): boolean {
   return Object.values(filters).some((value) => value !== '');
 }
 
-/** The part of the filters that `GET /v1/executions` does. */
+/** The filters as parameters of `GET /v1/executions`. */
 export function serverQuery(filters: Filters, now: number): Record<string, string> {
   const query: Record<string, string> = {};
+  if (filters.q) query['q'] = filters.q;
   if (filters.state === 'queued' || filters.state === 'running') query['state'] = filters.state;
+  else if (filters.state) query['outcome'] = filters.state;
+  if (filters.kind) query['kind'] = filters.kind;
   if (filters.language) query['language'] = filters.language;
   if (filters.session) query['session_id'] = filters.session;
+  if (filters.owner) query['owner'] = filters.owner;
   if (filters.since) query['started_after'] = new Date(now - SPANS[filters.since]).toISOString();
   if (filters.from) query['started_after'] = startOfDay(filters.from, 0);
   if (filters.to) query['started_before'] = startOfDay(filters.to, 1);
@@ -98,15 +101,9 @@ function startOfDay(text: string, plusDays: number): string {
   return date.toISOString();
 }
 
-/** Whether a filter is set that the server does not know, so that pages have to be searched here. */
-export function isSearchedHere(filters: Filters): boolean {
-  return (
-    filters.q !== '' ||
-    filters.kind !== '' ||
-    filters.owner !== '' ||
-    filters.state === 'succeeded' ||
-    filters.state === 'failed'
-  );
+/** Whether the server looks at a bounded number of executions for each page, so that a page may be short or empty. */
+export function isSearch(filters: Filters): boolean {
+  return filters.q !== '' || filters.kind !== '';
 }
 
 /** How an execution was started. */
@@ -114,27 +111,4 @@ export function kindOf(execution: Execution): Kind | 'code' {
   if (execution.tty && !('code' in execution.command)) return 'terminal';
   if ('code' in execution.command) return 'code';
   return 'shell' in execution.command ? 'shell' : 'program';
-}
-
-/** Whether it ended as the one who started it hoped. */
-export function hasSucceeded(execution: Execution): boolean {
-  return execution.exit?.reason === 'exited' && execution.exit.code === 0;
-}
-
-/** The part of the filters that this page does. `ownerOf` returns the owner of a session, if it is known. */
-export function matches(
-  execution: Execution,
-  filters: Filters,
-  ownerOf: (sessionId: string) => string | undefined,
-): boolean {
-  if (filters.state === 'succeeded' && !hasSucceeded(execution)) return false;
-  if (filters.state === 'failed' && (!execution.exit || hasSucceeded(execution))) return false;
-  if (filters.kind && kindOf(execution) !== filters.kind) return false;
-  if (filters.owner && ownerOf(execution.session_id) !== filters.owner) return false;
-  if (!filters.q) return true;
-  const text = `${commandText(execution)}\n${execution.id}\n${execution.session_id}`.toLowerCase();
-  return filters.q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Session } from 'headwater';
-import { fromQuery, isFiltered, matches, newestFirst } from './filters';
+import type { Headwater, Session } from 'headwater';
+import { fromQuery, isFiltered, lastActivity, loadSessions, matches, type SessionFilters } from './filters';
 
 function session(id: string, change: Partial<Session> = {}): Session {
   return {
@@ -34,13 +34,36 @@ describe('filters of sessions', () => {
   });
 });
 
-describe('newestFirst', () => {
-  it('joins two lists in order of time, each session once', () => {
-    const old = session('ses_a', { created_at: '2026-01-01T00:00:00Z' });
-    const middle = session('ses_b', { created_at: '2026-01-02T00:00:00Z', state: 'hibernated' });
-    const recent = session('ses_c', { created_at: '2026-01-03T00:00:00Z' });
-    const joined = newestFirst([recent, { ...middle, state: 'ready' }, old], [middle]);
-    expect(joined.map((one) => one.id)).toEqual(['ses_c', 'ses_b', 'ses_a']);
-    expect(joined[1]?.state).toBe('ready');
+describe('loadSessions', () => {
+  async function asked(change: Partial<SessionFilters>, cursor?: string): Promise<unknown> {
+    let query: unknown;
+    const list = (given: unknown): Promise<{ items: Session[] }> => {
+      query = given;
+      return Promise.resolve({ items: [] });
+    };
+    const filters: SessionFilters = { q: '', state: '', scope: '', owner: '', ...change };
+    const client = { sessions: { list } } as unknown as Headwater;
+    await loadSessions(client, filters, 'ann', cursor, new AbortController().signal);
+    return query;
+  }
+
+  it('asks for those that have not ended, unless a state is chosen', async () => {
+    expect(await asked({})).toEqual({ limit: 200, ended: false });
+    expect(await asked({ state: 'ended' })).toEqual({ limit: 200, state: 'ended' });
+  });
+
+  it('asks for the owner, or for what is shared', async () => {
+    expect(await asked({ scope: 'mine' }, '7')).toEqual({ limit: 200, ended: false, owner: 'ann', cursor: '7' });
+    expect(await asked({ owner: 'bob' })).toEqual({ limit: 200, ended: false, owner: 'bob' });
+    expect(await asked({ scope: 'shared', owner: 'bob' })).toEqual({ limit: 200, ended: false, shared: true });
+  });
+});
+
+describe('lastActivity', () => {
+  it('is the last of all that is known', () => {
+    expect(lastActivity(session('ses_a'))).toBe(Date.parse('2026-01-01T00:00:00Z'));
+    const active = session('ses_a', { last_activity_at: '2026-01-02T00:00:00Z' });
+    expect(lastActivity(active)).toBe(Date.parse('2026-01-02T00:00:00Z'));
+    expect(lastActivity({ ...active, ended_at: '2026-01-03T00:00:00Z' })).toBe(Date.parse('2026-01-03T00:00:00Z'));
   });
 });

@@ -60,18 +60,12 @@ export async function loadSessions(
     ...(cursor ? { cursor } : {}),
     ...(filters.scope === 'shared' ? { shared: true } : owner ? { owner } : {}),
   };
-  if (filters.state) return client.sessions.list({ ...query, state: filters.state }, { signal });
-  // The server has no filter "not ended". Pages of both states are cut from the same rows, so they have the same cursors.
-  const [ready, hibernated] = await Promise.all([
-    client.sessions.list({ ...query, state: 'ready' }, { signal }),
-    client.sessions.list({ ...query, state: 'hibernated' }, { signal }),
-  ]);
-  return { items: newestFirst(ready.items, hibernated.items), next_cursor: ready.next_cursor ?? null };
+  const state = filters.state ? { state: filters.state } : { ended: false };
+  return client.sessions.list({ ...query, ...state }, { signal });
 }
 
-/** Both lists as one, newest first. A session that changed its state between the requests is in both. */
-export function newestFirst(first: readonly Session[], second: readonly Session[]): Session[] {
-  const all = new Map(second.map((session) => [session.id, session]));
-  for (const session of first) all.set(session.id, session);
-  return [...all.values()].sort((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at));
+/** When something last happened in a session, in milliseconds. */
+export function lastActivity(session: Session): number {
+  const times = [session.created_at, session.last_activity_at, session.ended_at];
+  return Math.max(...times.map((time) => (time ? Date.parse(time) : 0)));
 }

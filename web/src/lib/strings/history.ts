@@ -46,14 +46,13 @@ export const history = {
     state: 'State',
     output: 'Output',
     session: 'Session',
+    owner: 'Owner',
     started: 'Started',
     duration: 'Duration',
     actions: 'Actions',
   },
   count: (count: number, hasMore: boolean): string =>
     hasMore ? `${count.toLocaleString('en')}+ executions` : plural(count, 'execution', 'executions'),
-  searched: (found: number, searched: number): string =>
-    `${plural(found, 'match', 'matches')} in the newest ${searched.toLocaleString('en')} executions`,
   searchOn: 'Search older ones',
   emptyTitle: 'Nothing has run yet',
   emptyText: 'Programs, commands and terminals appear here as soon as they start, and stay with their output.',
