@@ -25,10 +25,14 @@ async fn executions_are_found_by_text_kind_and_outcome() -> Result<()> {
     let other = me.session(&json!({})).await?;
     let shell = ran(&me, &session, &json!({"shell": "echo  Hello_World; exit 3"})).await?;
     let program = ran(&me, &other, &json!({"argv": ["echo", "50%", "Äpfel"]})).await?;
-    let code = ran(&me, &other, &json!({"language": "python", "code": "import os\n\nprint('hello')"})).await?;
-    let terminal =
-        ran(&me, &other, &json!({"argv": ["true"], "tty": {"rows": 24, "cols": 80}, "metadata": {"a": "hello"}}))
-            .await?;
+    let code =
+        ran(&me, &other, &json!({"language": "python", "code": "import os\n\nprint('hello')"})).await?;
+    let terminal = ran(
+        &me,
+        &other,
+        &json!({"argv": ["true"], "tty": {"rows": 24, "cols": 80}, "metadata": {"a": "hello"}}),
+    )
+    .await?;
     let running = me.start(&other, &json!({"shell": "sleep 1000"})).await?;
     let expected: [(&str, &[&String]); 18] = [
         ("q=hello", &[&code, &shell]),
