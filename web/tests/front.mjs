@@ -40,7 +40,7 @@ async function fileOf(url) {
 }
 
 /** Starts it on a free port of the loopback address. `target()` is the address of the server, which may change. */
-export async function startFront(target) {
+export async function startFront(target, policy = POLICY) {
   const headersFor = (incoming) => {
     const { origin } = new URL(target());
     const headers = { ...incoming.headers, host: new URL(target()).host };
@@ -54,7 +54,7 @@ export async function startFront(target) {
       if (!file) return void outgoing.writeHead(404).end();
       outgoing.writeHead(200, {
         'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
-        'content-security-policy': POLICY,
+        'content-security-policy': policy,
         'cache-control': 'no-cache',
       });
       return void createReadStream(file).pipe(outgoing);

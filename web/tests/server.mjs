@@ -36,11 +36,14 @@ export class TestServer {
     server.data = await mkdtemp(join(tmpdir(), 'hw-e2e-'));
     await server.start();
     server.token = (await readFile(join(server.data, 'token'), 'utf8')).trim();
-    const page = await (await fetch(server.direct, { headers: { accept: 'text/html' } })).text();
-    if (page.includes('id="app"')) {
+    const answer = await fetch(server.direct, { headers: { accept: 'text/html' } });
+    const hasApp = (await answer.text()).includes('id="app"');
+    if (hasApp && process.env.HEADWATER_DIST === undefined) {
       server.url = server.direct;
     } else {
-      server.#front = await startFront(() => server.direct);
+      // The policy of the server decides what may run, also for a build that the binary does not have.
+      const policy = hasApp ? answer.headers.get('content-security-policy') : null;
+      server.#front = await startFront(() => server.direct, policy ?? undefined);
       server.url = server.#front.url;
     }
     return server;
