@@ -1,4 +1,7 @@
-// The page for operators: charts, users, tokens, use, audit log, server; and that others do not get it.
+// The page for operators: charts, users, tokens, use, audit log, server, doctor, configuration; and that others do not
+// get it.
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, type Page } from './harness';
 import { cleanUp } from './lists';
 
@@ -107,6 +110,85 @@ test('the server describes itself', async ({ app }) => {
   await expect(app.getByText('memory_bytes')).toBeVisible();
 });
 
+test('the doctor says what it found, and how to fix it', async ({ app, server }) => {
+  const report = await server.api<{ checks: { name: string; status: string; detail: string; fix: string | null }[] }>(
+    'GET',
+    '/v1/doctor',
+  );
+  await app.goto('/admin/doctor');
+  const checks = app.getByRole('list', { name: 'Checks' });
+  await expect(checks.getByRole('listitem')).toHaveCount(report.checks.length, { timeout: 60_000 });
+  await expect(app.getByText(/^Code can(not)? be run safely\.$/)).toBeVisible();
+  for (const { name, status, detail, fix } of report.checks.filter(({ name }) =>
+    /^(kernel|seccomp|language)/.test(name),
+  )) {
+    const entry = checks.getByRole('listitem').filter({ has: app.getByText(name, { exact: true }) });
+    // The state is a word beside an icon, not a colour alone.
+    await expect(entry.getByText(status, { exact: true })).toBeVisible();
+    await expect(entry.locator('svg').first()).toBeVisible();
+    await expect(entry).toContainText(detail);
+    if (fix) await expect(entry).toContainText(`Fix: ${fix}`);
+  }
+  await expectAccessible(app);
+
+  // A host where something is wrong, as the server would report it.
+  await app.route('**/v1/doctor', (route) =>
+    route.fulfill({
+      json: {
+        ok: false,
+        checks: [
+          { name: 'kernel', ok: true, status: 'ok', detail: 'Linux 6.1', fix: null },
+          { name: 'user namespace', ok: false, status: 'failed', detail: 'not allowed', fix: 'sysctl -w user.max=1' },
+        ],
+      },
+    }),
+  );
+  await app.getByRole('button', { name: 'Check again' }).click();
+  await expect(app.getByText('Code cannot be run safely.')).toBeVisible();
+  await expect(checks.getByRole('listitem').first()).toContainText('user namespace');
+  await app.getByRole('button', { name: 'Copy the fix of user namespace' }).click();
+  expect(await app.evaluate(() => navigator.clipboard.readText())).toBe('sysctl -w user.max=1');
+  await app.getByLabel('Show').selectOption('findings');
+  await expect(checks.getByRole('listitem')).toHaveCount(1);
+  await expect(app).toHaveURL(/show=findings/);
+  await expectAccessible(app);
+});
+
+test('the configuration is in the page, without secrets', async ({ app, server }) => {
+  const file = join(server.data, 'headwater.toml');
+  await writeFile(file, '[packages]\npython_index = "https://ann:hunter2@index.example/simple"\n');
+  await server.stop();
+  await server.start();
+  try {
+    const answer = app.waitForResponse((response) => response.url().endsWith('/v1/settings'));
+    await app.goto('/admin/configuration');
+    expect(await (await answer).text()).not.toContain('hunter2');
+    const index = row(app, 'packages.python_index');
+    await expect(index).toContainText('https://***@index.example/simple');
+    await expect(index.getByRole('cell').nth(2)).toHaveText('file');
+    await expect(row(app, 'server.listen').getByRole('cell').nth(2)).toHaveText('flag');
+    await expect(row(app, 'limits.wall')).toContainText('not set');
+    await expect(app.locator('body')).not.toContainText('hunter2');
+    await expectAccessible(app);
+
+    await app.getByRole('searchbox', { name: 'Search settings' }).fill('PYTHON index');
+    await expect(app).toHaveURL(/q=PYTHON/);
+    await expect(app.getByRole('row')).toHaveCount(2);
+    await expect(app.getByText(/^1 of \d+ settings$/)).toBeVisible();
+    await app.getByRole('searchbox').fill('no such thing');
+    await expect(app.getByText('No setting matches')).toBeVisible();
+    await app.getByRole('button', { name: 'Show all settings' }).click();
+    await expect(row(app, 'limits.memory')).not.toHaveCount(0);
+    await app.getByLabel('Show').selectOption('changed');
+    await expect(row(app, 'limits.memory')).toHaveCount(0);
+    await expect(index).toBeVisible();
+  } finally {
+    await rm(file);
+    await server.stop();
+    await server.start();
+  }
+});
+
 test('a phone shows every tab', async ({ app }) => {
   await app.setViewportSize({ width: 360, height: 740 });
   for (const [tab, text] of [
@@ -116,9 +198,11 @@ test('a phone shows every tab', async ({ app }) => {
     ['usage', 'By owner'],
     ['audit', 'user.create'],
     ['server', 'Limits'],
+    ['doctor', 'language python'],
+    ['configuration', 'limits.memory'],
   ] as const) {
     await app.goto(`/admin/${tab}`);
-    await expect(app.getByText(text).last()).toBeVisible();
+    await expect(app.getByText(text).last()).toBeVisible({ timeout: 60_000 });
     await expectNoSidewaysScroll(app);
   }
 });

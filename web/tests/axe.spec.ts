@@ -30,6 +30,8 @@ for (const theme of ['light', 'dark'] as const) {
       '/settings/tokens',
       '/settings/account',
       '/admin',
+      '/admin/doctor',
+      '/admin/configuration',
       `/executions/${execution.id}`,
       `/sessions/${session.id}`,
     ];

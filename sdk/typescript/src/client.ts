@@ -4,11 +4,13 @@ import * as groups from './groups/index.js';
 import { Http, type HeadwaterOptions, type RequestOptions } from './http.js';
 import type {
   Caller,
+  DoctorReport,
   ExecutionEvent,
   ExitedEvent,
   Language,
   Schemas,
   ServerInfo,
+  Setting,
   SignedIn,
   StartRequest,
 } from './types.js';
@@ -90,6 +92,16 @@ export class Headwater {
 
   info(): Promise<ServerInfo> {
     return this.request('GET', '/v1/info');
+  }
+
+  /** What the host can isolate and limit, as `headwater doctor` finds it. Takes some seconds. For administrators. */
+  doctor(call?: groups.Call): Promise<DoctorReport> {
+    return this.request('GET', '/v1/doctor', call);
+  }
+
+  /** All settings with their values, without secrets. For administrators. */
+  async settings(call?: groups.Call): Promise<Setting[]> {
+    return (await this.request<Schemas['Settings']>('GET', '/v1/settings', call)).items;
   }
 
   /** Signs in with a password. With `cookie`, a browser gets a cookie in place of tokens. */

@@ -62,6 +62,9 @@ export type TerminalScreen = Schemas['TerminalScreen'];
 
 export type Language = Schemas['Language'];
 export type ServerInfo = Schemas['ServerInfo'];
+export type DoctorReport = Schemas['DoctorReport'];
+export type DoctorCheck = Schemas['DoctorCheck'];
+export type Setting = Schemas['Setting'];
 export type Caller = Schemas['Caller'];
 export type User = Schemas['User'];
 export type UserRequest = Schemas['UserRequest'];

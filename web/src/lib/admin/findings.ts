@@ -1,5 +1,5 @@
 // What an operator should know now, derived from the metrics, the readiness and the server's own description. The
-// checks of `headwater doctor` are not in the API.
+// checks of `headwater doctor` take seconds and have a tab of their own.
 
 import type { ServerInfo } from 'headwater';
 import { strings } from '$lib/strings/en';
