@@ -333,7 +333,8 @@ test('a shell that ends says so, and a new one can be started', async ({ app, se
 
 test('a session that does not exist is explained', async ({ app }) => {
   await app.goto('/sessions/ses_00000000000000000000000000000000/terminals/main');
-  await expect(app.getByText('This session does not exist.')).toBeVisible();
+  await expect(app.getByText('You cannot open this session').last()).toBeVisible();
+  await expect(app.getByRole('link', { name: 'All sessions' })).toBeVisible();
   await expect(app.getByRole('button', { name: 'New terminal' })).toBeHidden();
 });
 

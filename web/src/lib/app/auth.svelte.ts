@@ -42,12 +42,12 @@ class Auth {
       this.isNeeded = false;
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) this.error = error;
-      else if (!(await this.#useLink())) this.state = 'out';
+      else if (!(await this.useLink())) this.state = 'out';
     }
   }
 
   /** Signs a guest in by the link to a session (`/sessions/ID#share=TOKEN`). Returns whether there was a valid one. */
-  async #useLink(): Promise<boolean> {
+  async useLink(): Promise<boolean> {
     const { share } = parseFragment(location.hash);
     if (!share || !location.pathname.startsWith('/sessions/')) return false;
     // The token must not stay in the address, nor be tried twice.

@@ -82,6 +82,29 @@ export const errors = {
   old: 'The server may have been updated meanwhile. Load the app again to continue.',
 };
 
+export const missingSession = {
+  title: 'You cannot open this session',
+  text: (session: string): string =>
+    `There is no session ${session}, or it belongs to somebody who has not shared it with you.`,
+  whatToDo: 'What to do',
+  ask: 'If somebody sent you the link, ask them to add you as a member: Sessions, Share, Members.',
+  yourName: (name: string): string => `Your name is ${name}.`,
+  copyName: 'Copy your name',
+  guest: 'You opened another session by a link. Sign in with your own account to see your sessions.',
+  check:
+    'If it was yours, check the address. Sessions that were deleted do not come back; their output may be in the history.',
+  back: 'All sessions',
+  shared: 'Shared with me',
+  history: 'History',
+  retry: 'Try again',
+  link: 'Open with the link',
+  linkText: (name: string): string =>
+    `The address has a link for guests. It opens the session, and signs ${name} out of this browser.`,
+  linkFailed: 'This link does not work any more. Ask whoever sent it for a new one.',
+  endedTitle: 'This session has ended',
+  endedText: 'Its files are no longer kept. What its programs printed is in the history, as long as that is kept.',
+};
+
 export const palette = {
   title: 'Commands',
   placeholder: 'Search commands, sessions and executions',

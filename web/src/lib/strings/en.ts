@@ -1,6 +1,6 @@
 // All words of the interface in English, grouped by area. A translation is a file of the same shape.
 import { admin } from './admin';
-import { connection, errors, nav, palette, product, shortcuts, states, ui } from './app';
+import { connection, errors, missingSession, nav, palette, product, shortcuts, states, ui } from './app';
 import { history } from './history';
 import { home } from './home';
 import { ide } from './ide';
@@ -18,6 +18,7 @@ export const strings = {
   states,
   connection,
   errors,
+  missingSession,
   palette,
   shortcuts,
   signin,

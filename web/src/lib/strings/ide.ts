@@ -2,9 +2,6 @@
 export const ide = {
   title: (name: string) => `${name} · IDE`,
   loading: 'Opening the session…',
-  notFound: 'This session does not exist, or you may not use it.',
-  ended: 'This session has ended. Its files are no longer kept.',
-  backToSessions: 'All sessions',
   readOnly: 'You may look at this session, but not change it.',
 
   files: 'Files',

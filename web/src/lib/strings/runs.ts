@@ -203,7 +203,9 @@ export const runs = {
   page: {
     title: (command: string) => command,
     notFound: 'This execution does not exist',
-    notFoundText: 'It was deleted, or it belongs to somebody who has not shared it with you.',
+    notFoundText:
+      'It was deleted, or it belongs to somebody who has not shared it with you. Ask them for a link, or to add you as a member of the session.',
+    toHistory: 'History',
     removed: 'The log of this execution was removed',
     removedText: 'How it ended is still known; its output is not.',
     notifyTitle: 'Execution ended',
