@@ -100,11 +100,7 @@ export class Attachment implements AsyncIterable<ServerFrame> {
 
   /** Sends input: text or bytes for a program, keys for a terminal. */
   write(input: string | Uint8Array): void {
-    const bytes = typeof input === 'string' ? new TextEncoder().encode(input) : input;
-    // The server takes messages of up to 1 MiB.
-    for (let at = 0; at < bytes.length; at += 512 * 1024) {
-      this.#send(frames.inputFrame(bytes.subarray(at, at + 512 * 1024)));
-    }
+    for (const frame of frames.inputFrames(input)) this.#send(frame);
   }
 
   /** Ends the input; a terminal gets `^D`. */

@@ -14,8 +14,8 @@ export type TerminalEvent =
   | { type: 'resized'; rows: number; cols: number }
   | { type: 'snapshot'; seq: number; rows: number; cols: number; title: string; bytes: number }
   | { type: 'prompt'; seq: number }
-  | { type: 'command_started'; seq: number; line?: string }
-  | { type: 'command_ended'; seq: number; exit_code?: number }
+  | { type: 'command_started'; seq: number; line?: string | null }
+  | { type: 'command_ended'; seq: number; exit_code?: number | null }
   | { type: 'directory'; seq: number; path: string };
 
 /** The answer to a frame of this client that the server refused. The socket stays open. */
@@ -26,18 +26,32 @@ export interface ErrorFrame {
   hint?: string | null;
 }
 
-export type ServerFrame = OutputFrame | Exclude<ExecutionEvent, { type: OutputStream }> | TerminalEvent | ErrorFrame;
+/** Everything but output. */
+export type EventFrame = Exclude<ExecutionEvent, { type: OutputStream }> | TerminalEvent | ErrorFrame;
+export type ServerFrame = OutputFrame | EventFrame;
+
+/** A message over 1 MiB closes the socket: longer input is cut into frames of this size. */
+export const MAX_INPUT_BYTES = 64 * 1024;
 
 const STREAMS: Record<number, OutputStream> = { 1: 'stdout', 2: 'stderr', 3: 'output' };
 
-/** Decodes a frame of the server; undefined for one that this version does not know. */
+/** Decodes a frame of the server; undefined for one that this version does not know, or that is malformed. */
 export function decodeFrame(data: ArrayBuffer): ServerFrame | undefined {
   const view = new DataView(data);
   if (view.byteLength === 0) return undefined;
-  if (view.getUint8(0) === 0x02) return JSON.parse(new TextDecoder().decode(new Uint8Array(data, 1))) as ServerFrame;
+  if (view.getUint8(0) === 0x02) return decodeEvent(new TextDecoder().decode(new Uint8Array(data, 1)));
   if (view.getUint8(0) !== 0x01 || view.byteLength < 10) return undefined;
   const type = STREAMS[view.getUint8(1)];
   return type && { type, seq: Number(view.getBigUint64(2, true)), bytes: new Uint8Array(data, 10) };
+}
+
+function decodeEvent(json: string): EventFrame | undefined {
+  try {
+    const value = JSON.parse(json) as { type?: unknown } | null;
+    return typeof value?.type === 'string' ? (value as EventFrame) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function isOutput(frame: ServerFrame): frame is OutputFrame {
@@ -51,6 +65,14 @@ export function inputFrame(input: string | Uint8Array): Uint8Array<ArrayBuffer> 
   frame[0] = 0x10;
   frame.set(bytes, 1);
   return frame;
+}
+
+/** Input of any length, as frames that the server accepts. */
+export function inputFrames(input: string | Uint8Array, max = MAX_INPUT_BYTES): Uint8Array<ArrayBuffer>[] {
+  const bytes = typeof input === 'string' ? new TextEncoder().encode(input) : input;
+  const frames: Uint8Array<ArrayBuffer>[] = [];
+  for (let at = 0; at < bytes.length; at += max) frames.push(inputFrame(bytes.subarray(at, at + max)));
+  return frames;
 }
 
 /** The end of standard input. */

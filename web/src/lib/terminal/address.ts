@@ -1,7 +1,12 @@
 // The address of a terminal's socket.
 
-import type { Size } from './frames';
 import type { Resume } from './position';
+
+/** The size of a terminal in cells. */
+export interface Size {
+  rows: number;
+  cols: number;
+}
 
 export interface SocketAddress {
   /** The server, as `http(s)://host[:port][/path]`. */

@@ -50,11 +50,11 @@ describe('commands', () => {
     screen.commands.take({ type: 'prompt', seq: 2 });
     screen.draw(2, 'seq 2\n{C}1\n2\n{D;0}{A}$ ');
     screen.commands.take({ type: 'command_started', seq: 3, line: 'seq 2' });
-    screen.commands.take({ type: 'command_ended', seq: 3, exitCode: 0 });
+    screen.commands.take({ type: 'command_ended', seq: 3, exit_code: 0 });
     screen.commands.take({ type: 'prompt', seq: 3 });
     screen.draw(3, 'printf x\n{C}x{D;1}{A}$ ');
     screen.commands.take({ type: 'command_started', seq: 4, line: 'printf x' });
-    screen.commands.take({ type: 'command_ended', seq: 4, exitCode: 1 });
+    screen.commands.take({ type: 'command_ended', seq: 4, exit_code: 1 });
     screen.commands.take({ type: 'prompt', seq: 4 });
     expect(screen.commands.list.map((one) => [one.state, one.prompt.line, one.text])).toEqual([
       ['succeeded', 0, 'seq 2'],
@@ -75,7 +75,7 @@ describe('commands', () => {
     screen.commands.take({ type: 'prompt', seq: 2 });
     screen.draw(2, 'evil\n{C}{A}{D;0}{C}fake $ \n{D;0}{A}{D;5}{A}$ ');
     screen.commands.take({ type: 'command_started', seq: 3, line: 'evil' });
-    screen.commands.take({ type: 'command_ended', seq: 3, exitCode: 5 });
+    screen.commands.take({ type: 'command_ended', seq: 3, exit_code: 5 });
     screen.commands.take({ type: 'prompt', seq: 3 });
     expect(screen.commands.list.map((one) => [one.state, one.exitCode, one.prompt.line])).toEqual([
       ['failed', 5, 0],
@@ -92,7 +92,7 @@ describe('commands', () => {
     screen.draw(3, '{D;0}{A}$ ');
     screen.draw(4, 'x');
     screen.commands.take({ type: 'command_started', seq: 3, line: 'ls' });
-    screen.commands.take({ type: 'command_ended', seq: 4, exitCode: 0 });
+    screen.commands.take({ type: 'command_ended', seq: 4, exit_code: 0 });
     screen.commands.take({ type: 'prompt', seq: 4 });
     expect(screen.output(0)).toBe('a');
     expect(screen.commands.list[1]?.prompt.line).toBe(2);

@@ -4,7 +4,7 @@
 // output is only a place; that there was a prompt or an end, and the exit code, is what the server says, which knows the
 // shell's marks from forged ones.
 
-import type { TerminalEvent } from './frames';
+import type { EventFrame } from 'headwater';
 
 /** A place in the buffer that moves with its line. `IMarker` of xterm.js is one. */
 export interface Place {
@@ -71,10 +71,10 @@ export class Commands {
   }
 
   /** The server reports a mark of the shell, after the output that contained it was drawn. */
-  take(event: TerminalEvent): void {
+  take(event: EventFrame): void {
     if (event.type === 'prompt') this.#prompt(event.seq);
-    else if (event.type === 'command_started') this.#started(event.seq, event.line);
-    else if (event.type === 'command_ended') this.#ended(event.seq, event.exitCode);
+    else if (event.type === 'command_started') this.#started(event.seq, event.line ?? undefined);
+    else if (event.type === 'command_ended') this.#ended(event.seq, event.exit_code ?? undefined);
   }
 
   /** Forgets everything: the screen was replaced. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Connection } from './connection';
 import type { ConnectionState, Refusal } from './connection';
 import { socketAddress } from './address';
-import type { TerminalEvent } from './frames';
+import type { EventFrame } from 'headwater';
 
 class FakeSocket {
   static all: FakeSocket[] = [];
@@ -50,7 +50,7 @@ class FakeSocket {
 function start(refusal?: { reason: Refusal; message: string }) {
   FakeSocket.all = [];
   const states: ConnectionState[] = [];
-  const events: TerminalEvent[] = [];
+  const events: EventFrame[] = [];
   const seen = { text: '', cleared: 0 };
   const drawn: (() => void)[] = [];
   const connection = new Connection({

@@ -1,9 +1,9 @@
 // The connection of a viewer to a terminal: opens the socket, keeps count of what came, grants credit as the emulator
 // draws, and connects again after a break, where the break was.
 
+import { creditFrame, decodeFrame, inputFrames, isOutput, resizeFrame, type EventFrame } from 'headwater';
+import type { Size } from './address';
 import { backoff } from './backoff';
-import { decodeFrame, encodeCredit, encodeKeys, encodeResize } from './frames';
-import type { Size, TerminalEvent } from './frames';
 import { Position } from './position';
 import type { Resume } from './position';
 
@@ -32,7 +32,7 @@ export interface Sink {
   write(bytes: Uint8Array, from: number, done: () => void): void;
   /** Empties the screen: what follows belongs to another terminal. */
   clear(): void;
-  event(event: TerminalEvent): void;
+  event(event: EventFrame): void;
   state(state: ConnectionState): void;
 }
 
@@ -90,7 +90,7 @@ export class Connection {
     socket.binaryType = 'arraybuffer';
     this.#socket = socket;
     this.#timer = setTimeout(() => this.#broke(socket, undefined), OPEN_TIMEOUT_MS);
-    socket.onopen = () => socket.send(encodeCredit(WINDOW_BYTES));
+    socket.onopen = () => socket.send(creditFrame(WINDOW_BYTES));
     socket.onmessage = (message: MessageEvent<unknown>) => {
       if (message.data instanceof ArrayBuffer) this.#frame(socket, message.data);
     };
@@ -100,7 +100,7 @@ export class Connection {
   /** Sends keys. Returns false, and sends nothing, if there is no connection. */
   send(keys: string | Uint8Array): boolean {
     if (this.#state.kind !== 'connected' || this.#state.readOnly) return false;
-    for (const frame of encodeKeys(keys)) this.#socket?.send(frame);
+    for (const frame of inputFrames(keys)) this.#socket?.send(frame);
     return true;
   }
 
@@ -120,7 +120,7 @@ export class Connection {
     const { rows, cols } = this.#size;
     if (rows === this.#sentSize.rows && cols === this.#sentSize.cols) return;
     this.#sentSize = this.#size;
-    this.#socket?.send(encodeResize(this.#size));
+    this.#socket?.send(resizeFrame(rows, cols));
   }
 
   #set(state: ConnectionState): void {
@@ -147,7 +147,7 @@ export class Connection {
       this.connect();
       return;
     }
-    if (frame.type === 'output') {
+    if (isOutput(frame)) {
       const length = frame.bytes.length;
       const from = this.#reached;
       this.#reached = frame.seq;
@@ -157,12 +157,13 @@ export class Connection {
     if (frame.type === 'attached') {
       clearTimeout(this.#timer);
       this.#attempt = 0;
-      this.#set({ kind: 'connected', readOnly: frame.readOnly });
+      this.#set({ kind: 'connected', readOnly: frame.read_only });
       // The window may have changed since the socket was opened.
       this.#sendSize();
     }
     this.#options.sink.event(frame);
-    if (frame.type === 'exited') this.#set({ kind: 'ended', code: frame.code, message: frame.message });
+    if (frame.type !== 'exited') return;
+    this.#set({ kind: 'ended', code: frame.code ?? undefined, message: frame.message ?? undefined });
   }
 
   #owed = 0;
@@ -175,7 +176,7 @@ export class Connection {
     }
     this.#owed += bytes;
     if (this.#owed < GRANT_BYTES || socket.readyState !== WebSocket.OPEN) return;
-    socket.send(encodeCredit(this.#owed));
+    socket.send(creditFrame(this.#owed));
     this.#owed = 0;
   }
 

@@ -1,18 +1,19 @@
 // Tests of the resume logic: against a small model of the server, with connections that break at every byte.
 
 import { describe, expect, it } from 'vitest';
-import type { ServerFrame } from './frames';
+import { isOutput, type EventFrame, type OutputFrame, type ServerFrame } from 'headwater';
 import { Position } from './position';
 
-const ATTACHED: ServerFrame = {
+const ATTACHED: EventFrame = {
   type: 'attached',
-  executionId: 'exe_1',
+  execution_id: 'exe_1',
   name: 'main',
-  size: { rows: 24, cols: 80 },
-  readOnly: false,
+  rows: 24,
+  cols: 80,
+  read_only: false,
 };
 
-function output(seq: number, text: string): ServerFrame {
+function output(seq: number, text: string): OutputFrame {
   return { type: 'output', seq, bytes: new TextEncoder().encode(text) };
 }
 
@@ -58,7 +59,7 @@ describe('position', () => {
             for (const frame of serve(log, after, skip, credit)) {
               if (left-- <= 0) break;
               expect(position.take(frame)).toBe('keep');
-              if (frame.type === 'output') shown += new TextDecoder().decode(frame.bytes);
+              if (isOutput(frame)) shown += new TextDecoder().decode(frame.bytes);
             }
           }
           expect(shown).toBe(all);
@@ -71,7 +72,7 @@ describe('position', () => {
     const position = new Position();
     position.connecting();
     position.take(ATTACHED);
-    position.take({ type: 'snapshot', seq: 40, size: { rows: 24, cols: 80 }, title: '', bytes: 6 });
+    position.take({ type: 'snapshot', seq: 40, rows: 24, cols: 80, title: '', bytes: 6 });
     position.take(output(40, 'abc'));
     expect(position.resume).toBeUndefined();
     position.take(output(40, 'def'));
@@ -83,17 +84,17 @@ describe('position', () => {
   it('is moved by events that carry a seq, and not by marks', () => {
     const position = new Position();
     position.take(ATTACHED);
-    position.take({ type: 'other', seq: 1 });
+    position.take({ type: 'gap', seq: 1 } as EventFrame);
     position.take(output(2, 'a'));
     position.take(output(2, 'part'));
     position.take({ type: 'prompt', seq: 2 });
     expect(position.resume).toEqual({ executionId: 'exe_1', after: 2, skip: 4 });
-    position.take({ type: 'exited', seq: 5, code: 0, message: undefined });
+    position.take({ type: 'exited', seq: 5 } as EventFrame);
     expect(position.resume).toEqual({ executionId: 'exe_1', after: 5, skip: 0 });
   });
 
   it('clears the screen if another terminal has the name, and starts over if bytes of it were skipped', () => {
-    const other: ServerFrame = { ...ATTACHED, executionId: 'exe_2' };
+    const other: EventFrame = { ...ATTACHED, execution_id: 'exe_2' };
     const whole = new Position();
     whole.take(ATTACHED);
     whole.take(output(2, 'a'));

@@ -5,7 +5,7 @@
 // before it; a viewer that continues within such an event says how many of its bytes it has (`skip`). A screen
 // (`snapshot`) replaces everything before it; a viewer that got only part of one begins again with a new screen.
 
-import type { ServerFrame } from './frames';
+import { isOutput, type ServerFrame } from 'headwater';
 
 /** The parameters by which a connection continues. */
 export interface Resume {
@@ -53,23 +53,29 @@ export class Position {
 
   /** Counts a frame. */
   take(frame: ServerFrame): Step {
+    if (isOutput(frame)) {
+      this.#output(frame.seq, frame.bytes.length);
+      return 'keep';
+    }
     switch (frame.type) {
       case 'attached':
-        return this.#attached(frame.executionId);
+        return this.#attached(frame.execution_id);
       case 'snapshot':
         this.#screenLeft = frame.bytes;
         this.#seq = frame.seq;
         this.#skip = 0;
         return 'keep';
-      case 'output':
-        this.#output(frame.seq, frame.bytes.length);
+      case 'prompt':
+      case 'command_started':
+      case 'command_ended':
+      case 'directory':
+        // The shell's marks refer to output that came before them.
         return 'keep';
-      case 'exited':
-      case 'other':
-        this.#reached(frame.seq);
+      case 'resized':
+      case 'error':
         return 'keep';
       default:
-        // The shell's marks refer to output that came before them.
+        this.#reached(frame.seq);
         return 'keep';
     }
   }

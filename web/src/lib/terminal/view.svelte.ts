@@ -1,15 +1,14 @@
 // One terminal on the page: the emulator, its connection, and what the components around it show.
 
 import type { IMarker } from '@xterm/xterm';
-import { ApiError } from 'headwater';
+import { ApiError, type EventFrame } from 'headwater';
 import { client } from '$lib/app/client';
 import { connection as app } from '$lib/app/connection.svelte';
-import { socketAddress } from './address';
+import { socketAddress, type Size } from './address';
 import { Commands, outputOf } from './commands';
 import type { ShellCommand } from './commands';
 import { Connection } from './connection';
 import type { ConnectionState, Refusal } from './connection';
-import type { Size, TerminalEvent } from './frames';
 import { Gutter } from './gutter';
 import { withModifiers } from './keys';
 import type { Modifiers } from './keys';
@@ -222,17 +221,17 @@ export class TerminalView {
     );
   }
 
-  #event(event: TerminalEvent): void {
+  #event(event: EventFrame): void {
     // After the output that came before it is drawn.
     this.terminal.write('', () => {
       switch (event.type) {
         case 'attached':
         case 'resized':
-          this.#resize(event.size);
+          this.#resize(event);
           break;
         case 'snapshot':
           this.#commands.clear();
-          this.#resize(event.size);
+          this.#resize(event);
           this.title = cleanTitle(event.title);
           this.isFresh = false;
           break;
