@@ -79,8 +79,13 @@ test('a session that does not exist leads back to the sessions', async ({ bob })
 });
 
 test('an ended session says so, and leads to what it printed', async ({ app, server }) => {
-  const { id } = await server.api<Created>('POST', '/v1/sessions', { name: 'over' });
-  await server.api('DELETE', `/v1/sessions/${id}`);
+  // The session of a one-shot execution ends with it.
+  const execution = await server.api<Created & { session_id: string }>('POST', '/v1/executions', {
+    shell: 'echo printed',
+  });
+  const id = execution.session_id;
+  const stateOf = async (): Promise<string> => (await server.api<{ state: string }>('GET', `/v1/sessions/${id}`)).state;
+  await expect.poll(stateOf).toBe('ended');
   await app.goto(`/sessions/${id}`);
   await expect(app.getByRole('heading', { name: 'This session has ended' })).toBeAttached();
   await app.getByRole('main').getByRole('link', { name: 'History' }).click();
