@@ -1,66 +1,10 @@
 // The IDE: files, editors, running and building, conflicts, unsaved text, and names and files that try to run scripts.
-import type { Locator } from '@playwright/test';
-import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, watchErrors, type Page } from './harness';
-import type { TestServer } from './server.mjs';
+import { expect, expectAccessible, expectNoSidewaysScroll, newPage, test, watchErrors } from './harness';
+import { button, editor, entry, newSession, open, output, read, status, type, write } from './ide';
 
 const CONFLICT = 'This file was changed by something else while you edited it.';
 const BROKEN = '#include <iostream>\nint main() {\n    int unused = 1;\n    std::cout << "é" << 1\n}\n';
 const HELLO = '#include <iostream>\nint main() { std::cout << "built and run\\n"; }\n';
-
-async function newSession(server: TestServer, files: Record<string, string> = {}): Promise<string> {
-  const { id } = await server.api<{ id: string }>('POST', '/v1/sessions', {});
-  for (const [path, content] of Object.entries(files)) await write(server, id, path, content);
-  return id;
-}
-
-/** Writes a file as a program would: without asking what is there. */
-async function write(server: TestServer, session: string, path: string, content: string): Promise<void> {
-  await server.api('POST', '/v1/sessions/files/write', { session_id: session, path, content });
-}
-
-async function read(server: TestServer, session: string, path: string): Promise<string | null> {
-  try {
-    const body = { session_id: session, path };
-    return (await server.api<{ content: string }>('POST', '/v1/sessions/files/read', body)).content;
-  } catch {
-    return null;
-  }
-}
-
-async function open(page: Page, session: string, file?: string): Promise<void> {
-  await page.goto(`/sessions/${session}${file === undefined ? '' : `?file=${encodeURIComponent(file)}`}`);
-  if (file === undefined) await expect(page.getByRole('tree')).toBeVisible();
-  else await expect(editor(page)).toBeVisible();
-}
-
-function editor(page: Page): Locator {
-  return page.locator('.monaco-editor[role=code]').first();
-}
-
-function entry(page: Page, name: string): Locator {
-  return page.getByRole('treeitem').filter({ hasText: name });
-}
-
-function output(page: Page): Locator {
-  return page.getByRole('region', { name: 'Output' }).first();
-}
-
-function status(page: Page): Locator {
-  return page.getByRole('group', { name: 'Status' });
-}
-
-/** Replaces the whole text of the editor by typing. */
-async function type(page: Page, text: string): Promise<void> {
-  await editor(page).locator('.view-lines').click();
-  await page.keyboard.press('ControlOrMeta+A');
-  // As one insertion: Monaco would close brackets and indent typed keys.
-  await page.keyboard.insertText(text);
-  await expect(status(page).getByText('not saved')).toBeVisible();
-}
-
-function button(page: Page, name: string): Locator {
-  return page.getByRole('toolbar', { name: 'Run' }).getByRole('button', { name, exact: true });
-}
 
 test('an empty workspace offers samples, and Run Python shows the output', async ({ app, server }) => {
   const session = await newSession(server);

@@ -1,5 +1,5 @@
 // The state of the git repository of a workspace, if it is one: read by `git status` in the session, seldom.
-import type { Headwater } from 'headwater';
+import { isTransient, type Headwater } from 'headwater';
 import { parseStatus, type GitStatus } from './git';
 
 /** How long after a change it is read, and how often at most. */
@@ -10,6 +10,9 @@ export class Repository {
   status: GitStatus | null = $state.raw(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
+  #isReading = false;
+  /** Whether something changed while it was read. */
+  #isStale = false;
   /** git is missing, or this user may not start programs: there is no sense in trying again. */
   #isUnusable = false;
   #isClosed = false;
@@ -23,8 +26,8 @@ export class Repository {
   /** Reads the state soon. A workspace without `.git` costs nothing. */
   touch(): void {
     if (this.#isUnusable || this.#isClosed || this.#timer !== undefined) return;
-    if (!this.hasRepository()) {
-      this.status = null;
+    if (this.#isReading) {
+      this.#isStale = true;
       return;
     }
     const wait = Math.max(DELAY_MS, this.#lastAt + INTERVAL_MS - Date.now());
@@ -32,7 +35,14 @@ export class Repository {
   }
 
   async #read(): Promise<void> {
+    this.#timer = undefined;
+    // Only now: after `git init` the tree needs a moment to know the new folder.
+    if (!this.hasRepository()) {
+      this.status = null;
+      return;
+    }
     this.#lastAt = Date.now();
+    this.#isReading = true;
     try {
       const result = await this.client.run(
         {
@@ -47,10 +57,15 @@ export class Repository {
       this.status = result.ok ? parseStatus(result.stdout) : null;
       // It is not something that the user ran.
       await this.client.executions.remove(result.id).catch(() => undefined);
-    } catch {
-      this.#isUnusable = true;
+    } catch (error) {
+      // While the server restarts nothing is known; the state that was read last stays.
+      if (isTransient(error)) this.#isStale = true;
+      else this.#isUnusable = true;
     }
-    this.#timer = undefined;
+    this.#isReading = false;
+    const isStale = this.#isStale;
+    this.#isStale = false;
+    if (isStale) this.touch();
   }
 
   close(): void {
