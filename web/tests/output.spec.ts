@@ -306,6 +306,61 @@ test('nothing that a program prints or is called runs in the page', async ({ app
   await expect(app.locator('[data-row] img, [data-row] script, [data-row] iframe')).toHaveCount(0);
 });
 
+test('tells when an execution ends, also on another page', async ({ app, server }) => {
+  const first = await shell(server, 'read line; exit 3', { stdin: 'open' });
+  await app.goto(`/executions/${first.id}`);
+  await app.getByRole('button', { name: 'Notify me when this ends' }).click();
+  await expect(app.getByText('The browser does not allow notifications.')).toBeVisible();
+  const on = app.getByRole('button', { name: 'You will be notified when this ends' });
+  await expect(on).toHaveAttribute('aria-pressed', 'true');
+  await app.getByRole('link', { name: 'Sessions' }).first().click();
+  await expect(app).toHaveURL(/\/sessions$/);
+  await go(server, first.id);
+  await expect(app.getByText(/^Execution ended: exited with 3/)).toBeVisible();
+
+  // A browser that allows it shows a notification of its own, which leads to the execution.
+  await app.addInitScript(() => {
+    const shown: object[] = [];
+    class Recorded {
+      static permission = 'default';
+      static requestPermission(): Promise<string> {
+        Recorded.permission = 'granted';
+        return Promise.resolve('granted');
+      }
+      onclick: (() => void) | null = null;
+      constructor(
+        readonly title: string,
+        readonly options: object,
+      ) {
+        shown.push(this);
+      }
+      close(): void {
+        shown.length = 0;
+      }
+    }
+    Object.assign(window, { Notification: Recorded, shown });
+  });
+  const second = await shell(server, 'read line; echo ok', { stdin: 'open' });
+  await app.goto(`/executions/${second.id}`);
+  const bell = app.getByRole('button', { name: 'Notify me when this ends' });
+  // Off again: nothing is told.
+  await bell.click();
+  await on.click();
+  await expect(bell).toHaveAttribute('aria-pressed', 'false');
+  await bell.click();
+  await go(server, second.id);
+  const shown = (): Promise<unknown> =>
+    app.evaluate(() => (window as unknown as { shown: { title: string; options: object }[] }).shown);
+  await expect
+    .poll(shown)
+    .toMatchObject([{ title: expect.stringMatching(/^exited with 0/), options: { tag: second.id } }]);
+  await expect(bell).toHaveCount(0);
+  await expect(app.getByText(/^Execution ended/)).toHaveCount(0);
+  await app.getByRole('link', { name: 'Sessions' }).first().click();
+  await app.evaluate(() => (window as unknown as { shown: { onclick: () => void }[] }).shown[0]?.onclick());
+  await expect(app).toHaveURL(`/executions/${second.id}`);
+});
+
 test('recognises images and binary data', async ({ app, server }) => {
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==';
   const image = await shell(server, `echo ${png} | base64 -d`);
