@@ -1,5 +1,5 @@
 // Frozen rows, packed into blocks. A block that is not needed can drop its text; it is filled again from the server.
-import type { LiveRow, RowKind } from './screen';
+import type { LiveRow, RowKind } from './row';
 import type { Span } from './spans';
 
 /** A row as the view sees it. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { OutputDocument } from './document';
 import type { LogEvent, OutputEvent } from './events';
-import type { Stream } from './screen';
+import type { Stream } from './row';
 import { sameStyle } from './style';
 import { incompleteTail, StreamDecoder } from './utf8';
 

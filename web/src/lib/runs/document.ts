@@ -3,7 +3,8 @@
 import { blockOf, Packed, type Block, type Checkpoint, type Row } from './blocks';
 import type { GapEvent, LogEvent } from './events';
 import { Marks } from './marks';
-import { Screen, type LiveRow, type ScreenState } from './screen';
+import type { LiveRow } from './row';
+import { Screen, type ScreenState } from './screen';
 import { fromBase64 } from './utf8';
 
 /** Reads the events after a `seq`. */

@@ -1,5 +1,5 @@
 // The events of an execution, and the small state that follows from them. The lines are in `document.ts`.
-import type { Stream } from './screen';
+import type { Stream } from './row';
 
 /** How a program ended, as in the event `exited` and in the execution. */
 export interface Exit {
