@@ -18,7 +18,8 @@ for (const theme of ['light', 'dark'] as const) {
     await app.emulateMedia({ colorScheme: theme });
     const session = await server.api<Created>('POST', '/v1/sessions', { name: `axe ${theme}` });
     const execution = await server.api<Created>('POST', `/v1/sessions/${session.id}/executions`, {
-      shell: 'echo out; echo err >&2; exit 3',
+      // Longer than the panel that shows it.
+      shell: `echo out; echo err >&2; exit 3 # ${'long '.repeat(80)}\n${'# more\n'.repeat(60)}`,
     });
     await server.api('GET', `/v1/executions/${execution.id}?wait=10s`);
     const pages = [
