@@ -1,16 +1,12 @@
 // What an output view shows at a moment: the rows in its window, drawn at most once a frame.
 import { flushSync } from 'svelte';
-import { runs } from '../strings/runs';
 import type { Execution } from './Execution.svelte';
 import { allRows, foldedRows, someRows, withContext, type RowMap } from './rowmap';
 import { SearchState } from './search.svelte';
-import { segments, type Segment } from './segments';
-import { isEmpty, rangeIn, type Selection } from './selection';
+import type { Selection } from './selection';
 import * as geometry from './viewport';
-import { endWords, isSuccess } from './words';
+import { visibleRow, type Source, type VisibleRow } from './visible';
 
-/** A line longer than this is cut until somebody asks for the rest. */
-export const MAX_SHOWN = 1 << 16;
 /** The reader is at the end if less than this is below. */
 const NEAR_END = 100;
 /** After scrolling up a little, the view does not jump back for this long. */
@@ -18,22 +14,6 @@ const UP_MS = 400;
 const CONTEXT = 2;
 const FOLD_HEAD = 20;
 const FOLD_TAIL = 180;
-
-export interface VisibleRow {
-  /** The index among the shown rows. */
-  index: number;
-  /** The row of the document; -1 for folds and the end. */
-  row: number;
-  kind: 'stdout' | 'stderr' | 'output' | 'gap' | 'fold' | 'end' | 'loading' | 'lost';
-  segments: Segment[];
-  time: string;
-  /** Characters that are not shown, and whether they can be. */
-  hidden: number;
-  beyond: number;
-  isTarget: boolean;
-  isContext: boolean;
-  isFailure: boolean;
-}
 
 export class ViewState {
   rows = $state.raw<VisibleRow[]>([]);
@@ -171,10 +151,13 @@ export class ViewState {
     const mayJump = performance.now() - this.#lastUp > UP_MS;
     this.#position = this.isFollowing && mayJump ? last : Math.min(this.#position, last);
     const part = geometry.slice(shape, this.#position);
+    const source = this.#source();
     const rows: VisibleRow[] = [];
-    for (let index = part.first; index <= part.last; index += 1) rows.push(this.#row(index));
+    for (let index = part.first; index <= part.last; index += 1) rows.push(visibleRow(source, index));
+    const widest = rows.reduce((most, { width }) => Math.max(most, width), this.widest);
     flushSync(() => {
       this.rows = rows;
+      this.widest = widest;
       this.contentHeight = geometry.contentHeight(shape);
       this.offset = part.anchorY - (part.anchor - part.first) * this.rowHeight;
       this.newLines = this.isFollowing ? 0 : Math.max(0, this.document.length - this.#seen);
@@ -187,6 +170,12 @@ export class ViewState {
     if (this.wrap) this.#measure(part);
     this.#place();
     this.#need(rows);
+  }
+
+  #source(): Source {
+    const { execution, search, selection, target, times } = this;
+    const [map, expanded, isFiltered] = [this.#map, this.#expanded, this.#filtered !== null];
+    return { execution, map, search, selection, target, expanded, isFiltered, times };
   }
 
   #geometry(): geometry.Geometry {
@@ -212,42 +201,6 @@ export class ViewState {
     }
     this.#filtered = null;
     return this.isFolded ? foldedRows(length, FOLD_HEAD, FOLD_TAIL) : allRows(length);
-  }
-
-  #row(index: number): VisibleRow {
-    const base = { index, row: -1, segments: [], time: '', hidden: 0, beyond: 0 };
-    const flags = { isTarget: false, isContext: false, isFailure: false };
-    if (index >= this.#map.length) {
-      const { exit, durationMs } = this.execution;
-      const text = exit ? endWords(exit, durationMs) : '';
-      return { ...base, ...flags, kind: 'end', segments: [piece(text)], isFailure: exit !== null && !isSuccess(exit) };
-    }
-    const at = this.#map.at(index);
-    if (typeof at !== 'number') return { ...base, ...flags, kind: 'fold', segments: [piece(runs.folded(at.hidden))] };
-    const row = this.document.row(at);
-    const isTarget = this.target !== null && at + 1 >= this.target.first && at + 1 <= this.target.last;
-    if (row === null) {
-      const isLost = this.document.isLost(at);
-      const text = isLost ? runs.lostRow : runs.loadingRow;
-      return { ...base, ...flags, row: at, isTarget, kind: isLost ? 'lost' : 'loading', segments: [piece(text)] };
-    }
-    const limit = this.#expanded.has(at) ? Infinity : MAX_SHOWN;
-    const shown = Math.min(row.text.length, limit);
-    const { hits, current } = this.search.hitsIn(at, shown < row.text.length ? row.text.slice(0, shown) : row.text);
-    const selected = isEmpty(this.selection) ? null : rangeIn(this.selection, at, row.text.length);
-    if (shown > this.widest) this.widest = Math.min(shown, MAX_SHOWN);
-    return {
-      index,
-      row: at,
-      kind: row.kind,
-      segments: segments(row, shown, hits, current, selected),
-      time: this.times ? clock(row.at) : '',
-      hidden: row.text.length - shown,
-      beyond: row.cut,
-      isTarget,
-      isContext: this.#filtered !== null && hits.length === 0,
-      isFailure: false,
-    };
   }
 
   /** Wrapped rows have heights of their own: the anchor is put to its place after they are drawn. */
@@ -295,18 +248,4 @@ export class ViewState {
       },
     );
   }
-}
-
-function piece(text: string): Segment {
-  return { text, css: '', link: null, hit: 0, selected: false };
-}
-
-/** `0:12.345`, `1:02:03.456`: the time since the start. */
-export function clock(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const minutes = Math.floor(seconds / 60) % 60;
-  const hours = Math.floor(seconds / 3600);
-  const rest = `${two(seconds % 60)}.${String(Math.floor(ms % 1000)).padStart(3, '0')}`;
-  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }

@@ -1,18 +1,19 @@
 // One terminal on the page: the emulator, its connection, and what the components around it show.
 
 import type { IMarker } from '@xterm/xterm';
-import { ApiError, type EventFrame } from 'headwater';
+import type { EventFrame } from 'headwater';
 import { client } from '$lib/app/client';
 import { connection as app } from '$lib/app/connection.svelte';
 import { socketAddress, type Size } from './address';
 import { Commands, outputOf } from './commands';
 import type { ShellCommand } from './commands';
 import { Connection } from './connection';
-import type { ConnectionState, Refusal } from './connection';
+import type { ConnectionState } from './connection';
 import { Gutter } from './gutter';
 import { withModifiers } from './keys';
 import type { Modifiers } from './keys';
 import { preferences } from './preferences.svelte';
+import { explainRefusal } from './refusal';
 import { fontAt, themeAt, watchTheme } from './theme';
 import { cleanPaste, cleanTitle } from './untrusted';
 import type { Emulator } from './xterm';
@@ -63,7 +64,7 @@ export class TerminalView {
         const base = new URL(client.url('/'), location.href).href;
         return socketAddress({ ...options, base, size, resume });
       },
-      explain: () => explain(options, this.#window),
+      explain: () => explainRefusal(options, this.#window),
       size: this.#window,
       isOnline: () => navigator.onLine,
       sink: {
@@ -268,24 +269,5 @@ export class TerminalView {
     this.#commands.clear();
     this.terminal.reset();
     this.title = '';
-  }
-}
-
-/** Why the socket of a terminal does not open; undefined if it may open later. */
-async function explain(
-  { session, name }: ViewOptions,
-  size: Size,
-): Promise<{ reason: Refusal; message: string } | undefined> {
-  try {
-    const found = await client.sessions.get(session);
-    if (found.state === 'ended') return { reason: 'session-ended', message: '' };
-    // The session is fine. The socket would have created the terminal; this says why it could not.
-    await client.terminals.create(session, { name, ...size });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.isTransient) return undefined;
-    if (error.status === 401) return { reason: 'signed-out', message: error.message };
-    if (error.status === 404) return { reason: 'missing', message: error.message };
-    return { reason: 'failed', message: error.message };
   }
 }
