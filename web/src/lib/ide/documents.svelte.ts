@@ -1,23 +1,19 @@
-// The open files of a session: opens them, saves them, follows changes on disk, and keeps unsaved text in the browser.
+// The open files of a session: opens them, saves them, and follows changes on disk.
 import { ApiError } from 'headwater';
 import { loadMonaco, type Monaco } from '../editor/monaco';
 import { decode, encode, imageTypeOf, PLAIN_FROM, TOO_LARGE } from './content';
 import { decideIncoming, Document } from './document.svelte';
-import { Drafts, hashOf, type Draft } from './drafts';
+import { hashOf, type Draft } from './drafts';
 import type { Files } from './files';
 import { monacoLanguageOf } from './languages';
 import { afterMove, isWithin } from './paths';
-
-/** How long after a keystroke the unsaved text is put into the browser's storage. */
-const DRAFT_MS = 150;
+import { Unsaved } from './unsaved';
 
 export class Documents {
   all: Document[] = $state.raw([]);
   readonly #files: Files;
-  #drafts: Drafts | null = null;
+  readonly unsaved: Unsaved;
   #models = 0;
-  #living: ReadonlySet<string> = new Set();
-  readonly #timers = new Map<Document, ReturnType<typeof setTimeout>>();
   /** Called when the text of a file changes by typing. */
   onedit: (path: string) => void = () => undefined;
   /** Called when unsaved text was found and put back. */
@@ -25,22 +21,7 @@ export class Documents {
 
   constructor(files: Files) {
     this.#files = files;
-  }
-
-  /** Drafts can be used once it is known which tabs live. */
-  useDrafts(tab: string, living: ReadonlySet<string>): void {
-    this.#drafts = new Drafts(this.#files.session, tab, localStorage);
-    this.#living = living;
-  }
-
-  /** The paths with unsaved text that no living tab has: they are opened again. */
-  orphans(): string[] {
-    const drafts = this.#drafts;
-    if (drafts === null) return [];
-    return drafts
-      .all()
-      .filter((draft) => draft.tab === drafts.tab || !this.#living.has(draft.tab))
-      .map((draft) => draft.path);
+    this.unsaved = new Unsaved(files.session);
   }
 
   get(path: string): Document | null {
@@ -61,7 +42,7 @@ export class Documents {
     document.error = null;
     document.kind = 'loading';
     try {
-      const draft = this.#drafts?.find(document.path, this.#living) ?? null;
+      const draft = this.unsaved.find(document.path);
       const entry = await this.#files.stat(document.path).catch((error: unknown) => {
         // Unsaved text of a file that is gone is still worth showing.
         if (draft !== null && error instanceof ApiError && error.status === 404) return null;
@@ -97,7 +78,7 @@ export class Documents {
     model.onDidChangeContent(() => this.#changed(document));
     document.kind = 'text';
     if (draft !== null && draft.text !== content.text) this.#restore(document, draft, content.text);
-    else if (draft !== null) this.#drafts?.remove(draft.path, draft.tab);
+    else if (draft !== null) this.unsaved.remove(draft.path, draft.tab);
   }
 
   #modelFor(monaco: Monaco, document: Document, text: string) {
@@ -118,40 +99,23 @@ export class Documents {
       [{ range: document.model.getFullModelRange(), text: draft.text }],
       () => null,
     );
-    if (draft.tab !== this.#drafts?.tab) this.#drafts?.remove(draft.path, draft.tab);
+    this.unsaved.adopt(draft);
     const isBase = draft.etag === document.etag || draft.base === hashOf(onDisk);
     if (!isBase && document.etag !== null) document.conflict = { text: onDisk, etag: document.etag };
     document.updateDirty();
-    this.#keep(document);
+    this.unsaved.keep(document);
     this.onrestore(document);
   }
 
   #changed(document: Document): void {
     document.updateDirty();
-    clearTimeout(this.#timers.get(document));
-    this.#timers.set(
-      document,
-      setTimeout(() => this.#keep(document), DRAFT_MS),
-    );
+    this.unsaved.keepSoon(document);
     if (document.isDirty) this.onedit(document.path);
   }
 
-  #keep(document: Document): void {
-    clearTimeout(this.#timers.get(document));
-    this.#timers.delete(document);
-    if (document.isDirty) {
-      const { path, text, etag, baseText } = document;
-      const kept = this.#drafts?.put({ path, text, etag, base: hashOf(baseText), at: Date.now() }) ?? false;
-      document.isUnprotected = !kept;
-    } else {
-      this.#drafts?.remove(document.path);
-      document.isUnprotected = false;
-    }
-  }
-
-  /** Keeps everything that waits, at once: the page is going away. */
+  /** Keeps all unsaved text in the browser, at once: the page is going away. */
   flush(): void {
-    for (const document of [...this.#timers.keys()]) this.#keep(document);
+    this.unsaved.flush();
   }
 
   /** Saves a file. Returns whether what is on disk is now what the editor had. */
@@ -171,7 +135,7 @@ export class Documents {
           const file = await this.#files.write(document.path, encode(text, document.hasBom), etag);
           document.markSaved(text, file, version);
           document.savedAt = new Date();
-          this.#keep(document);
+          this.unsaved.keep(document);
           return true;
         } catch (error) {
           if (!(error instanceof ApiError) || (error.status !== 412 && error.status !== 409)) throw error;
@@ -214,7 +178,7 @@ export class Documents {
     if (decision === 'replace') this.#setText(document, text);
     if ((decision === 'replace' || decision === 'saved') && model !== null) {
       document.markSaved(text, { etag, size: document.size }, model.getAlternativeVersionId());
-      this.#keep(document);
+      this.unsaved.keep(document);
     }
     return decision;
   }
@@ -267,7 +231,7 @@ export class Documents {
     if (conflict === null || model === null) return mine;
     this.#setText(document, conflict.text);
     document.markSaved(conflict.text, { etag: conflict.etag, size: document.size }, model.getAlternativeVersionId());
-    this.#keep(document);
+    this.unsaved.keep(document);
     return mine;
   }
 
@@ -276,9 +240,7 @@ export class Documents {
     const document = this.get(path);
     if (document === null) return null;
     const unsaved = document.isDirty ? document.text : null;
-    clearTimeout(this.#timers.get(document));
-    this.#timers.delete(document);
-    this.#drafts?.remove(path);
+    this.unsaved.drop(document);
     this.all = this.all.filter((other) => other !== document);
     document.model?.dispose();
     return unsaved;
@@ -287,7 +249,7 @@ export class Documents {
   /** Follows a move of a file or a folder: the text stays, with what can be undone, unless the language changes. */
   async rename(from: string, to: string): Promise<void> {
     for (const document of this.all.filter(({ path }) => isWithin(path, from))) {
-      this.#drafts?.remove(document.path);
+      this.unsaved.remove(document.path);
       document.path = afterMove(document.path, from, to);
       document.isGone = false;
       if (document.model !== null) {
@@ -296,7 +258,7 @@ export class Documents {
         // A move changes the inode's change time, and with it the etag.
         const entry = await this.#files.stat(document.path).catch(() => null);
         if (entry !== null && document.conflict === null) document.etag = entry.etag;
-        this.#keep(document);
+        this.unsaved.keep(document);
       }
     }
   }

@@ -33,8 +33,11 @@ export function entryMenu(ide: Ide, path: string | null): MenuItem[] {
   };
   const items: MenuItem[] = [];
   if (ide.canWrite) {
-    items.push({ label: words.newFile, icon: FilePlus, onselect: () => create('file') });
-    items.push({ label: words.newFolder, icon: FolderPlus, onselect: () => create('folder') }, 'separator');
+    items.push({ label: words.newFile, icon: FilePlus, takesFocus: true, onselect: () => create('file') });
+    items.push(
+      { label: words.newFolder, icon: FolderPlus, takesFocus: true, onselect: () => create('folder') },
+      'separator',
+    );
   }
   if (path !== null && !isFolder) {
     items.push({ label: words.openSide, icon: Columns2, onselect: () => ide.openToSide(path) });
@@ -53,7 +56,7 @@ export function entryMenu(ide: Ide, path: string | null): MenuItem[] {
   items.push({ label: words.copyPath, icon: ClipboardCopy, onselect: () => void copyPath().catch(toast.error) });
   if (!ide.canWrite) return items;
   const copy = (): void =>
-    void ide.duplicate(
+    void ide.operations.duplicate(
       path,
       freeName(path, (other) => ide.tree.has(other)),
     );
@@ -61,7 +64,13 @@ export function entryMenu(ide: Ide, path: string | null): MenuItem[] {
   const rename = (): void => {
     ide.tree.naming = { kind: 'rename', path };
   };
-  items.push({ label: words.rename, icon: Pencil, keys: 'F2', onselect: rename });
-  items.push({ label: words.remove, icon: Trash2, keys: 'Del', danger: true, onselect: () => void ide.remove(path) });
+  items.push({ label: words.rename, icon: Pencil, keys: 'F2', takesFocus: true, onselect: rename });
+  items.push({
+    label: words.remove,
+    icon: Trash2,
+    keys: 'Del',
+    danger: true,
+    onselect: () => void ide.operations.remove(path),
+  });
   return items;
 }

@@ -1,11 +1,12 @@
-// Everything that the IDE of one session knows, and what it does with files: the parts work together here.
+// Everything that the IDE of one session knows: the parts work together here.
 import { ApiError, type ConnectionState, type Execution, type Headwater, type Language, type Session } from 'headwater';
 import { strings } from '../strings/en';
 import { toast, undoToast } from '../ui';
 import { Documents } from './documents.svelte';
 import type { Document } from './document.svelte';
 import { Files } from './files';
-import { isWithin, join, nameOf, parentOf, TRASH } from './paths';
+import { Operations } from './operations';
+import { isWithin, nameOf, TRASH } from './paths';
 import { Ports } from './ports.svelte';
 import { Presence } from './presence';
 import { Memory } from './remember';
@@ -28,6 +29,7 @@ export class Ide {
   readonly repository: Repository;
   readonly presence: Presence;
   readonly ports: Ports;
+  readonly operations = new Operations(this);
   tabs: tabs.TabState = $state.raw(tabs.EMPTY_TABS);
   /** Where the cursor goes in a file that is opened at a place. */
   target: { path: string; line: number; column: number } | null = $state.raw(null);
@@ -66,10 +68,10 @@ export class Ide {
   /** Reads what is needed, and follows what changes, until `close`. */
   async start(): Promise<void> {
     const [living] = await Promise.all([this.presence.living(), this.tree.load('')]);
-    this.documents.useDrafts(this.presence.tab, living);
+    this.documents.unsaved.use(this.presence.tab, living);
     const remembered = tabs.readTabs(this.memory.read('tabs'));
     if (remembered !== null && tabs.activeFile(this.tabs) === null) this.tabs = remembered;
-    for (const path of this.documents.orphans()) {
+    for (const path of this.documents.unsaved.orphans()) {
       if (!tabs.openFiles(this.tabs).includes(path)) this.tabs = tabs.openTab(this.tabs, path);
     }
     for (const path of tabs.openFiles(this.tabs)) this.documents.open(path);
@@ -162,12 +164,12 @@ export class Ide {
     if (unsaved === null) return;
     undoToast(words.closeUnsaved(nameOf(path)), () => {
       this.open(path);
-      this.#insert(path, unsaved);
+      this.insert(path, unsaved);
     });
   }
 
   /** Puts a text into a file as soon as it is open. */
-  #insert(path: string, text: string): void {
+  insert(path: string, text: string): void {
     const document = this.documents.open(path);
     const apply = (): void => {
       if (document.kind === 'loading') setTimeout(apply, 30);
@@ -218,93 +220,7 @@ export class Ide {
     return new TextDecoder().decode((await this.files.read(path)).bytes);
   }
 
-  // Files. Each shows its own errors.
-
   targetOf(path: string) {
     return targetOf(path, this.languages);
-  }
-
-  async createFile(path: string, text = ''): Promise<boolean> {
-    return this.#attempt(async () => {
-      await this.files.write(path, new TextEncoder().encode(text), null);
-      this.tree.touch(parentOf(path));
-      this.open(path);
-    });
-  }
-
-  async createFolder(path: string): Promise<boolean> {
-    return this.#attempt(async () => {
-      await this.files.mkdir(path);
-      this.tree.touch(parentOf(path));
-      await this.tree.expand(path);
-      await this.tree.reveal(path);
-    });
-  }
-
-  async rename(from: string, to: string): Promise<boolean> {
-    return this.#attempt(async () => {
-      await this.files.move(from, to);
-      this.setTabsSilently(tabs.renameTabs(this.tabs, from, to));
-      await this.documents.rename(from, to);
-      this.setTabs(this.tabs);
-      this.tree.moved(from, to);
-    });
-  }
-
-  /** The tabs follow a move before the documents do; nothing is closed in between. */
-  private setTabsSilently(state: tabs.TabState): void {
-    this.tabs = state;
-  }
-
-  async moveInto(from: string, folder: string): Promise<void> {
-    const to = join(folder, nameOf(from));
-    if (!(await this.rename(from, to))) return;
-    await this.tree.expand(folder);
-    await this.tree.reveal(to);
-    undoToast(words.moved(nameOf(from), folder), async () => void (await this.rename(to, from)));
-  }
-
-  async duplicate(from: string, to: string): Promise<void> {
-    await this.#attempt(async () => {
-      await this.files.copy(from, to);
-      this.tree.touch(parentOf(to));
-      await this.tree.reveal(to);
-    });
-  }
-
-  /** Deletes by moving to the trash, which is emptied when the undo period is over. */
-  async remove(path: string): Promise<void> {
-    await this.#attempt(async () => {
-      const open = tabs.openFiles(this.tabs).filter((file) => isWithin(file, path));
-      const trashed = await this.files.trash(path);
-      const unsaved = open.map((file) => ({ file, text: this.documents.close(file) }));
-      this.setTabs(tabs.closeWithin(this.tabs, path));
-      this.tree.touch(parentOf(path));
-      let isUndone = false;
-      const forGood = setTimeout(() => {
-        if (!isUndone) void this.files.discard(trashed);
-      }, 10_000);
-      undoToast(words.deleted(nameOf(path)), async () => {
-        isUndone = true;
-        clearTimeout(forGood);
-        await this.files.move(trashed, path);
-        void this.files.discard(trashed);
-        this.tree.touch(parentOf(path));
-        for (const { file, text } of unsaved) {
-          this.open(file);
-          if (text !== null) this.#insert(file, text);
-        }
-      });
-    });
-  }
-
-  async #attempt(work: () => Promise<void>): Promise<boolean> {
-    try {
-      await work();
-      return true;
-    } catch (error) {
-      toast.error(error);
-      return false;
-    }
   }
 }
