@@ -161,6 +161,22 @@ test('rename, move, delete with undo', async ({ app, server }) => {
   await expect.poll(() => read(server, session, 'lib/new.py')).toBe('print(2)\n');
 });
 
+test('the menu of an entry names a new file and renames', async ({ app, server }) => {
+  const session = await newSession(server, { 'lib/old.txt': 'kept\n' });
+  await open(app, session);
+  await entry(app, 'lib').click({ button: 'right' });
+  await app.getByRole('menuitem', { name: 'New file' }).click();
+  await app.getByRole('textbox', { name: 'Name' }).fill('new.txt');
+  await app.keyboard.press('Enter');
+  await expect(app.getByRole('tab', { name: /new\.txt/ })).toBeVisible();
+  await expect.poll(() => read(server, session, 'lib/new.txt')).toBe('');
+  await entry(app, 'old.txt').click({ button: 'right' });
+  await app.getByRole('menuitem', { name: 'Rename' }).click();
+  await app.getByRole('textbox', { name: 'Name' }).fill('other.txt');
+  await app.keyboard.press('Enter');
+  await expect.poll(() => read(server, session, 'lib/other.txt')).toBe('kept\n');
+});
+
 test('what programs write appears by itself', async ({ app, server }) => {
   const session = await newSession(server, { 'a.txt': 'before\n' });
   await open(app, session, 'a.txt');

@@ -11,6 +11,8 @@ export interface MenuAction {
   /** For a choice: whether it is the current one. */
   checked?: boolean;
   onselect?: () => void;
+  /** Whether it gives the focus to something: it runs when the menu is gone, which otherwise takes the focus back. */
+  takesFocus?: boolean;
   href?: string;
 }
 
