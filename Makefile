@@ -10,7 +10,7 @@ PROFILE ?= dev
 folder   = $(if $(filter dev,$(1)),debug,$(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build web test test-v2 test-deploy portable openapi snapshots screenshots check bench bench-web fmt clean setup setup-bench setup-web
+.PHONY: help run demo build web test test-v2 test-deploy portable openapi snapshots recording screenshots check bench bench-web fmt clean setup setup-bench setup-web
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ openapi: setup ## update docs/openapi.json and the tables of docs/api.md after a
 
 snapshots: setup ## update the snapshots of the CLI's texts after a change of a help text or message
 	@INSTA_UPDATE=always $(CARGO) test --quiet --workspace --bin headwater
+
+recording: setup-web ## record the IDE for the README (docs/screenshots/ide.gif)
+	@$(CARGO) build -p headwater
+	@scripts/record-ide.sh
 
 screenshots: setup-web ## update the pictures of the web app in docs/
 	@$(CARGO) build -p headwater

@@ -48,6 +48,13 @@ if __name__ == "__main__":
   await put(project.id, 'main.py', code);
   await put(project.id, 'README.md', '# Word count\n\nCounts the words of a text.\n');
   await put(project.id, 'src/util.cpp', '#include <iostream>\n\nint main() {\n    std::cout << "hello\\n";\n}\n');
+  const site = `<!doctype html>
+<title>Words</title>
+<style>body { font: 18px/1.6 system-ui; margin: 3rem } h1 { color: #0f766e }</style>
+<h1>Words of the day</h1>
+<ul><li>headwater: the source of a river</li><li>riffle: a shallow, fast part of it</li></ul>
+`;
+  await put(project.id, 'site/index.html', site);
   const runs = `/v1/sessions/${project.id}/executions`;
   await start(runs, { language: 'python', code, file: 'main.py' });
   await start(runs, { shell: 'ls -la && uname -a' });
@@ -61,6 +68,7 @@ printf '\033[31merror\033[0m: test limits::memory failed\n' >&2
 printf 'see https://example.org/builds/1024\n'; exit 101`;
   const log = await start(runs, { shell: build });
   await start(runs, { shell: 'echo waiting for work; sleep 600' });
+  await server.api('POST', runs, { argv: ['python3', '-m', 'http.server', '8000', '--directory', 'site'] });
   return { session: project.id, log };
 }
 
@@ -94,6 +102,15 @@ const pages = [
     async act(page) {
       await page.getByRole('button', { name: 'Run Python' }).click();
       await page.getByText('exited with 0').locator('visible=true').first().waitFor();
+    },
+  },
+  {
+    name: 'preview',
+    path: ({ session }) => `/sessions/${session}?file=site/index.html`,
+    ready: (page) => page.locator('.monaco-editor .view-line').first(),
+    async act(page) {
+      await page.getByRole('button', { name: 'Show port 8000' }).click();
+      await page.frameLocator('iframe').getByRole('heading').first().waitFor();
     },
   },
   { name: 'execution', path: ({ log }) => `/executions/${log}`, ready: (page) => page.getByText('case_40').first() },
