@@ -147,8 +147,8 @@ test('rename, move, delete with undo', async ({ app, server }) => {
 
   await entry(app, 'new.py').dragTo(entry(app, 'lib'));
   await expect.poll(() => read(server, session, 'lib/new.py')).toBe('print(2)\n');
-  // The new place and the old one come and go with the next answers of the watch.
-  await expect(app.locator('[data-path="lib/new.py"]')).toBeVisible();
+  await expect(app.locator('[role=treeitem][data-path="lib/new.py"]')).toBeVisible();
+  // The old place goes with the next answer of the watch.
   await expect(entry(app, 'new.py')).toHaveCount(1);
 
   await entry(app, 'new.py').click();

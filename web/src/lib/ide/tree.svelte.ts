@@ -119,6 +119,12 @@ export class FileTree {
   /** Keeps folders open that were moved. */
   moved(from: string, to: string): void {
     const wasOpen = [...this.open].filter((path) => isWithin(path, from));
+    const old = this.listings.get(parentOf(from));
+    // It is gone there; until the folder is read again it would be shown in both places.
+    if (old) {
+      const entries = old.entries.filter(({ path }) => path !== from);
+      this.listings.set(parentOf(from), { ...old, entries });
+    }
     this.#forget(from);
     for (const path of wasOpen) void this.expand(to + path.slice(from.length));
     if (this.selected !== null && isWithin(this.selected, from)) this.selected = to + this.selected.slice(from.length);
