@@ -204,5 +204,9 @@ test('a phone shows every tab', async ({ app }) => {
     await app.goto(`/admin/${tab}`);
     await expect(app.getByText(text).last()).toBeVisible({ timeout: 60_000 });
     await expectNoSidewaysScroll(app);
+    // The row of tabs is wider than the window, and shows the current one.
+    await expect(app.getByRole('navigation', { name: 'Admin' }).locator('[aria-current=page]')).toBeInViewport({
+      ratio: 0.95,
+    });
   }
 });

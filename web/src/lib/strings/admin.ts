@@ -198,7 +198,7 @@ export const admin = {
     nobody: 'unknown',
   },
   doctor: {
-    intro: 'What this host can isolate and limit, as `headwater doctor` finds it.',
+    intro: 'What this host can isolate and limit: the checks of the command headwater doctor.',
     checks: 'Checks',
     checking: 'Checking the host. This takes some seconds.',
     again: 'Check again',
