@@ -29,6 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// A TCP port.
 #[derive(Debug, Serialize, ToSchema)]
 struct Port {
+    /// Its number, in the session.
     #[schema(minimum = 1, maximum = 65_535)]
     port: u16,
 }
@@ -53,6 +54,7 @@ struct PreviewRequest {
 /// A preview of a port.
 #[derive(Debug, Serialize, ToSchema)]
 struct Preview {
+    /// The port that it shows.
     port: u16,
     /// The address of the preview. Whoever has it can use the port until it expires: it needs no credential.
     #[schema(examples("http://0a1b2c.localhost:8080/"))]

@@ -975,6 +975,7 @@ class PathRequest(TypedDict):
 class Port(TypedDict):
     """A TCP port."""
 
+    # Its number, in the session.
     port: int
 
 
@@ -988,6 +989,7 @@ class PortList(TypedDict):
 class Preview(TypedDict):
     """A preview of a port."""
 
+    # The port that it shows.
     port: int
     # The address of the preview. Whoever has it can use the port until it expires: it needs no credential.
     url: str

@@ -3177,7 +3177,10 @@ export interface components {
         };
         /** @description A TCP port. */
         Port: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Its number, in the session.
+             */
             port: number;
         };
         /** @description The ports of a session. */
@@ -3187,7 +3190,10 @@ export interface components {
         };
         /** @description A preview of a port. */
         Preview: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The port that it shows.
+             */
             port: number;
             /**
              * @description The address of the preview. Whoever has it can use the port until it expires: it needs no credential.
