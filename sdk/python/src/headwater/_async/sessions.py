@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Unpack, cast
 
 from .._shared import path
-from ..types import PortList, Preview, Session, SessionPage, SessionPatch, SessionRequest, SessionUsage, Snapshot
+from ..types import (
+    PortList,
+    Preview,
+    Session,
+    SessionPage,
+    SessionPatch,
+    SessionRequest,
+    SessionUsage,
+    Snapshot,
+)
 from .http import AsyncHttp
 
 
@@ -59,7 +68,7 @@ class AsyncSessions:
         return cast(PortList, await self._http.request("GET", route))
 
     async def preview(self, session: str, port: int) -> Preview:
-        """Opens a port as a web site on an origin of its own. Whoever has its address can use it until it expires."""
+        """Opens a port as a web site. Whoever has its address can use it until it expires."""
         route = path("/v1/sessions/{}/previews", session)
         return cast(Preview, await self._http.request("POST", route, json={"port": port}))
 

@@ -6,7 +6,16 @@ from __future__ import annotations
 from typing import Unpack, cast
 
 from .._shared import path
-from ..types import PortList, Preview, Session, SessionPage, SessionPatch, SessionRequest, SessionUsage, Snapshot
+from ..types import (
+    PortList,
+    Preview,
+    Session,
+    SessionPage,
+    SessionPatch,
+    SessionRequest,
+    SessionUsage,
+    Snapshot,
+)
 from .http import Http
 
 
@@ -60,7 +69,7 @@ class Sessions:
         return cast(PortList, self._http.request("GET", route))
 
     def preview(self, session: str, port: int) -> Preview:
-        """Opens a port as a web site on an origin of its own. Whoever has its address can use it until it expires."""
+        """Opens a port as a web site. Whoever has its address can use it until it expires."""
         route = path("/v1/sessions/{}/previews", session)
         return cast(Preview, self._http.request("POST", route, json={"port": port}))
 
