@@ -62,6 +62,18 @@ test('the state of a git repository is in the tree and in the status bar, and fo
   expect(page.items.filter(({ metadata }) => 'purpose' in metadata)).toEqual([]);
 });
 
+test('a repository that is created before the watch begins is found', async ({ app, server }) => {
+  const session = await newSession(server, { 'kept.py': 'kept\n' });
+  await app.route('**/files/watch*', async (route) => {
+    // The tree has been read by now, and the state of the repository has been asked for in vain.
+    await shell(server, session, 'git init -q -b early .');
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await route.continue();
+  });
+  await open(app, session);
+  await expect(status(app).getByText('early*')).toBeVisible({ timeout: 30_000 });
+});
+
 /** Drops files or folders of this machine on an element, as a desktop does. */
 async function drop(page: Page, target: Locator, files: string[]): Promise<void> {
   const box = await target.boundingBox();

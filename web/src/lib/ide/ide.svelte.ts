@@ -117,6 +117,8 @@ export class Ide {
   async #rescan(): Promise<void> {
     await this.tree.reload();
     for (const path of tabs.openFiles(this.tabs)) void this.documents.refresh(path);
+    // A repository may have been created before the watch began, or while the connection was lost.
+    this.repository.touch();
   }
 
   async loadExecutions(): Promise<void> {
