@@ -1,10 +1,10 @@
-// End-to-end tests against the real binary, with Debian's Chromium. One worker: the machine has few cores.
+// End-to-end tests against the real binary, with Debian's Chromium. Each worker has a server of its own.
 import { defineConfig } from '@playwright/test';
 
 export default defineConfig({
   testDir: './tests',
   testMatch: '**/*.spec.ts',
-  workers: 1,
+  workers: 2,
   fullyParallel: false,
   retries: process.env['CI'] ? 2 : 0,
   forbidOnly: !!process.env['CI'],
