@@ -1,5 +1,6 @@
 // The ports that programs of the session listen on: asked every few seconds while somebody looks.
 import type { Headwater, Preview } from 'headwater';
+import { pollWhileVisible } from '../lists/poll';
 import { strings } from '../strings/en';
 import { toast } from '../ui';
 import { opened, type Reading } from './ports';
@@ -25,11 +26,7 @@ export class Ports {
 
   /** Starts to ask. Returns a function that stops. */
   start(): () => void {
-    void this.#read();
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void this.#read();
-    }, EVERY_MS);
-    return () => clearInterval(timer);
+    return pollWhileVisible(EVERY_MS, () => this.#read());
   }
 
   /** Shows a port in the IDE. */

@@ -1,5 +1,6 @@
 // What the session uses now, for the status bar: asked every few seconds while somebody looks.
 import type { Headwater, SessionUsage } from 'headwater';
+import { pollWhileVisible } from '../lists/poll';
 
 const EVERY_MS = 3000;
 
@@ -16,11 +17,7 @@ export class Meter {
 
   /** Starts to ask. Returns a function that stops. */
   start(): () => void {
-    void this.#read();
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void this.#read();
-    }, EVERY_MS);
-    return () => clearInterval(timer);
+    return pollWhileVisible(EVERY_MS, () => this.#read());
   }
 
   async #read(): Promise<void> {
