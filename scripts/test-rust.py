@@ -9,6 +9,7 @@ more than MAX_REPEATED failures.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -73,6 +74,8 @@ def message_of(name, output):
 
 
 def main():
+    # A shell starts what runs in the background with SIGINT ignored, and programs inherit that. Tests send SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     code, failed, output = run_all()
     if code == 0:
         return 0
