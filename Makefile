@@ -85,9 +85,9 @@ check: setup-web ## run everything CI runs: format, lints, build, tests
 	@echo "== browser ==" && scripts/test-web.sh
 	@echo "== all checks passed =="
 
-bench-web: setup-web ## measure the web app in the browser: latency, frames, memory, load
+bench-web: setup-web ## measure the web app in the browser: load, latency, frames, memory, terminal
 	@$(CARGO) build --release -p headwater
-	@cd web && HEADWATER_BIN="$$(ls -t ../target/*/release/headwater | head -n 1)" npm run --silent bench
+	@scripts/bench-web.sh
 
 bench: setup-bench ## run the benchmarks: ratios to this machine's baseline and to comparable servers
 	@$(CARGO) build --release -p headwater

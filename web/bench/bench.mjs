@@ -1,6 +1,7 @@
-// Measures the output view in a real browser against the real binary, and prints the figures:
-// time from a program's write to its glyph, long frames during 10 MB/s, heap after 100 MB, click on Run to first output.
-// Needs `npm run build` and HEADWATER_BIN. `npm run bench -- latency stream heap run` selects some of them.
+// Measures the web app in a real browser against the real binary, and prints the figures beside their floors:
+// time from a program's write to its glyph, long frames during 10 MB/s, heap after 100 MB, time to interactive, click on
+// Run to first output. Needs `npm run build` and HEADWATER_BIN.
+// `npm run bench -- latency stream heap load run` selects some of them.
 import { chromium } from 'playwright-core';
 import { TestServer } from '../tests/server.mjs';
 
@@ -21,10 +22,16 @@ try {
   if (does('latency')) await latency();
   if (does('stream')) await stream();
   if (does('heap')) await heap();
+  if (does('load')) await load();
   if (does('run')) await run();
 } finally {
   await browser.close();
   await server.close();
+}
+
+/** Prints a time, its floor and their ratio. */
+function beside(name, ours, floor, what) {
+  print(name, `${Math.round(ours)} ms; ${what}: ${Math.round(floor)} ms; ${(ours / floor).toFixed(2)}x`);
 }
 
 /** A page that is signed in. */
@@ -56,40 +63,73 @@ function quantile(values, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
-/** A program prints the time; the page notes when the frame with that text has been drawn. */
+/**
+ * A program prints the time; two pages note when the frame with that text has been drawn: ours, and an empty page that
+ * appends what its EventSource receives. Both watch the same execution at the same time.
+ */
 async function latency() {
   const { id } = await start(
     'import time\nfor i in range(200):\n  print("at", int(time.time()*1000), flush=True)\n  time.sleep(0.05)\ntime.sleep(1)',
   );
   const page = await open(`/executions/${id}`);
   await page.getByRole('log').waitFor();
-  await page.evaluate(() => {
-    const seen = new Set();
-    window.latencies = [];
-    const look = () => {
-      const now = Date.now();
-      for (const element of document.querySelectorAll('[data-row] .text')) {
-        const at = /^at (\d+)$/.exec(element.textContent ?? '')?.[1];
-        if (!at || seen.has(at)) continue;
-        seen.add(at);
-        window.latencies.push(now - Number(at));
-      }
-    };
-    // A task that a frame callback posts runs after the frame was drawn.
-    new MutationObserver(() =>
-      requestAnimationFrame(() => {
+  await noteGlyphs(page, '[role=log]', '[data-row] .text');
+  const floor = await open('/healthz');
+  await floor.evaluate((execution) => {
+    document.body.innerHTML = '<main></main>';
+    const source = new EventSource(`/v1/executions/${execution}/events?batch_ms=0`);
+    source.addEventListener('stdout', ({ data }) => {
+      const line = document.createElement('p');
+      line.textContent = JSON.parse(data).text.trim();
+      document.querySelector('main').append(line);
+    });
+    return new Promise((opened) => (source.onopen = opened));
+  }, id);
+  await noteGlyphs(floor, 'main', 'p');
+  await go(id);
+  await complete(page);
+  const ours = await page.evaluate(() => window.latencies);
+  const bare = await floor.evaluate(() => window.latencies);
+  for (const [name, share] of [
+    ['median', 0.5],
+    ['p95', 0.95],
+  ]) {
+    beside(`write to glyph, ${name}`, quantile(ours, share), quantile(bare, share), 'an empty page');
+  }
+  print('write to glyph, lines measured', `${ours.length}; ${bare.length} on the empty page`);
+  await page.context().close();
+  await floor.context().close();
+}
+
+/** Notes for each line `at TIME` when the frame that shows it has been drawn. */
+async function noteGlyphs(page, root, rows) {
+  await page.evaluate(
+    ([rootSelector, rowSelector]) => {
+      const seen = new Set();
+      window.latencies = [];
+      const look = () => {
+        const now = Date.now();
+        for (const element of document.querySelectorAll(rowSelector)) {
+          const at = /^at (\d+)$/.exec(element.textContent ?? '')?.[1];
+          if (!at || seen.has(at)) continue;
+          seen.add(at);
+          window.latencies.push(now - Number(at));
+        }
+      };
+      // A task that a frame callback posts runs after the frame was drawn.
+      const afterFrame = () => {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = look;
         port2.postMessage(0);
-      }),
-    ).observe(document.querySelector('[role=log]'), { subtree: true, childList: true, characterData: true });
-  });
-  await go(id);
-  await complete(page);
-  const values = await page.evaluate(() => window.latencies);
-  print('write to glyph, median', `${quantile(values, 0.5)} ms`);
-  print('write to glyph, p95', `${quantile(values, 0.95)} ms (${values.length} lines)`);
-  await page.context().close();
+      };
+      const observed = { subtree: true, childList: true, characterData: true };
+      new MutationObserver(() => requestAnimationFrame(afterFrame)).observe(
+        document.querySelector(rootSelector),
+        observed,
+      );
+    },
+    [root, rows],
+  );
 }
 
 /** 10 MB/s for ten seconds. */
@@ -190,28 +230,67 @@ async function heap() {
   await page.context().close();
 }
 
-/** From the click on Run on the start page to the first output. */
+/** From the navigation to a start page whose Run works, in a browser that has nothing cached, beside an empty page. */
+async function load() {
+  const [ours, bare] = [[], []];
+  let bytes = 0;
+  for (let round = 0; round < 7; round += 1) {
+    const page = await open('/');
+    await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
+    const measured = await page.evaluate(() => ({
+      at: performance.now(),
+      size: performance
+        .getEntriesByType('resource')
+        .filter(({ name }) => name.endsWith('.js'))
+        .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
+    }));
+    bytes = measured.size;
+    ours.push(measured.at);
+    await page.context().close();
+    const empty = await open('/healthz');
+    bare.push(await empty.evaluate(() => performance.now()));
+    await empty.context().close();
+  }
+  beside('time to interactive, nothing cached, median', quantile(ours, 0.5), quantile(bare, 0.5), 'an empty page');
+  print('JavaScript of the first load, as it was sent', `${(bytes / 1000).toFixed(0)} KB`);
+}
+
+/** From the click on Run on the start page to the first output, beside the same by the API alone. */
 async function run() {
   const page = await open('/');
-  const times = [];
-  for (let round = 0; round < 5; round += 1) {
+  const [ours, bare] = [[], []];
+  for (let round = 0; round < 7; round += 1) {
     await page.goto('/');
-    const button = page.getByRole('button', { name: /^Run/ }).first();
-    await button.waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     await page.waitForTimeout(500);
-    times.push(
-      await page.evaluate(async () => {
-        const run = [...document.querySelectorAll('button')].find((one) => /^\s*Run/.test(one.textContent ?? ''));
-        const begin = performance.now();
-        run.click();
-        for (;;) {
-          if (document.querySelector('[data-row].stdout, [data-row].output')) return performance.now() - begin;
-          await new Promise((resolve) => requestAnimationFrame(resolve));
-          if (performance.now() - begin > 30_000) return NaN;
-        }
-      }),
-    );
+    ours.push(await page.evaluate(clickRun));
+    bare.push(await runByApi(await page.getByLabel('Code').inputValue()));
   }
-  print('click on Run to first output, median', `${Math.round(quantile(times, 0.5))} ms`);
+  beside('click on Run to first output, median', quantile(ours, 0.5), quantile(bare, 0.5), 'by the API');
   await page.context().close();
+}
+
+/** Runs in the page. */
+async function clickRun() {
+  const button = [...document.querySelectorAll('button')].find((one) => /^\s*Run/.test(one.textContent ?? ''));
+  const begin = performance.now();
+  button.click();
+  while (!document.querySelector('[data-row].stdout, [data-row].output')) {
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    if (performance.now() - begin > 30_000) return NaN;
+  }
+  return performance.now() - begin;
+}
+
+async function runByApi(code) {
+  const headers = { authorization: `Bearer ${server.token}`, accept: 'text/event-stream' };
+  const begin = performance.now();
+  const { id } = await server.api('POST', '/v1/executions', { language: 'python', code });
+  const { body } = await fetch(`${server.direct}/v1/executions/${id}/events?batch_ms=0`, { headers });
+  let text = '';
+  for await (const part of body) {
+    text += new TextDecoder().decode(part);
+    if (text.includes('event: stdout')) break;
+  }
+  return performance.now() - begin;
 }
