@@ -78,6 +78,9 @@ pub struct SessionFilter {
     pub name: Option<String>,
     /// Only sessions whose ids begin with this text, which has only characters of an id.
     pub id_prefix: Option<String>,
+    /// Only sessions with this text in the name, in a value of the metadata or in the owner's name, or at the beginning
+    /// of the id. Case makes no difference for ASCII letters.
+    pub text: Option<String>,
     /// Whether they have ended.
     pub ended: Option<bool>,
     /// A member that is not the owner.

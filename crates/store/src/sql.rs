@@ -29,6 +29,9 @@ pub(crate) use select::{Select, page_size};
 pub(crate) use value::{Columns, Value};
 use value::{damaged, from_json, hash, hex, json, time};
 
+/// How many rows a page looks at for conditions that are checked row by row.
+const SCAN_ROWS: u32 = if cfg!(test) { 50 } else { 5_000 };
+
 /// A statement with its values, which can be run any number of times.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
@@ -81,6 +84,11 @@ pub(crate) fn cut<T>(mut rows: Vec<(i64, T)>, limit: u32) -> Page<T> {
     rows.truncate(limit);
     let next = rows.last().filter(|_| more).map(|(number, _)| *number);
     Page { items: rows.into_iter().map(|(_, row)| row).collect(), next }
+}
+
+/// The number in a row that has only that.
+pub(crate) fn read_number(row: &impl Columns) -> Result<i64, StoreError> {
+    row.some_number("number")
 }
 
 /// Converts all rows.

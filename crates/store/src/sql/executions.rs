@@ -2,15 +2,14 @@
 
 use headwater_protocol::{ExecutionId, LogRemoved, Seq, SessionId, StartSpec, Stdin};
 
-use super::{Columns, Select, Statement, Value, damaged, execution_search, from_json, json, page_size, time};
+use super::{
+    Columns, SCAN_ROWS, Select, Statement, Value, damaged, execution_search, from_json, json, page_size, time,
+};
 use crate::{ExecutionEnd, ExecutionFilter, ExecutionRow, PageRequest, StateFilter, StoreError};
 
 const COLUMNS: &str = "number, id, session_id, owner, conversation_id, tool_call_id, language, spec, queued_at_ms, \
                        verdict, started_at_ms, exited_at_ms, last_seq, closed, log_removed_at_ms, log_removed_reason \
                        FROM executions";
-
-/// How many rows a page looks at for conditions that are checked row by row.
-const SCAN_ROWS: u32 = if cfg!(test) { 50 } else { 5_000 };
 
 /// Adds an execution, and then what a search reads. Both have the same number and change the same number of rows.
 pub(crate) fn put(row: &ExecutionRow) -> Result<Vec<Statement>, StoreError> {
@@ -81,10 +80,6 @@ pub(crate) fn after(filter: &ExecutionFilter, number: i64, limit: u32) -> Statem
 /// The table's counter: the rows themselves may have been removed.
 pub(crate) fn last_number() -> Statement {
     Statement::new("SELECT seq AS number FROM sqlite_sequence WHERE name = 'executions'", [])
-}
-
-pub(crate) fn read_number(row: &impl Columns) -> Result<i64, StoreError> {
-    row.some_number("number")
 }
 
 /// The conditions but for those of a search.

@@ -2,7 +2,7 @@
 
 use headwater_protocol::{SessionId, SessionSpec};
 
-use super::{Columns, Select, Statement, Value, damaged, from_json, json, page_size, time};
+use super::{Columns, SCAN_ROWS, Select, Statement, Value, damaged, from_json, json, page_size, time};
 use crate::{PageRequest, SessionFilter, SessionRow, StoreError};
 
 const COLUMNS: &str = "number, id, owner, spec, sandbox, created_at_ms, ended_at_ms FROM sessions";
@@ -56,22 +56,49 @@ pub(crate) fn get(id: SessionId) -> Statement {
     Select::new(COLUMNS).when("id =", Some(id.to_string())).page("number", 1)
 }
 
-pub(crate) fn list(filter: &SessionFilter, page: PageRequest) -> Statement {
-    let mut select = Select::new(COLUMNS)
+/// A page; only rows from the number `lowest` on, if there is one.
+pub(crate) fn list(filter: &SessionFilter, page: PageRequest, lowest: Option<i64>) -> Statement {
+    let select = searched(chosen(COLUMNS, filter), filter);
+    let select = select.when("number <", page.cursor).when("number >=", lowest);
+    select.page("number DESC", page_size(page.limit) + 1)
+}
+
+/// The last number that a search for a page looks at, if there are that many.
+pub(crate) fn lowest_scanned(filter: &SessionFilter, page: PageRequest) -> Statement {
+    let select = chosen("number FROM sessions", filter).when("number <", page.cursor);
+    select.at("number DESC", SCAN_ROWS - 1)
+}
+
+/// The conditions but for those of a search.
+fn chosen(columns: &'static str, filter: &SessionFilter) -> Select {
+    let mut select = Select::new(columns)
         .when("owner =", filter.owner.as_deref())
         .when("name =", filter.name.as_deref())
         .when("id >=", filter.id_prefix.as_deref())
         // Greater than every digit that can follow.
         .when("id <", filter.id_prefix.as_ref().map(|prefix| format!("{prefix}g")))
-        .among("id IN", filter.among.as_deref())
-        .when("number <", page.cursor);
+        .among("id IN", filter.among.as_deref());
     if let Some(member) = filter.member.as_deref() {
         select = select.within("id IN (SELECT session_id FROM session_members WHERE member =", member, ")");
     }
     if let Some(ended) = filter.ended {
         select = select.only(if ended { "ended_at_ms IS NOT NULL" } else { "ended_at_ms IS NULL" });
     }
-    select.page("number DESC", page_size(page.limit) + 1)
+    select
+}
+
+/// Adds the conditions of a search. They are checked row by row.
+fn searched(select: Select, filter: &SessionFilter) -> Select {
+    // As the function `lower` of the database does.
+    let Some(text) = filter.text.as_deref().map(|text| text.trim().to_ascii_lowercase()) else { return select };
+    let pieces = [
+        "(instr(lower(name),",
+        ") > 0 OR instr(lower(owner),",
+        ") > 0 OR instr(id,",
+        ") = 1 OR EXISTS (SELECT 1 FROM json_each(spec -> 'metadata') AS entry WHERE instr(lower(entry.value),",
+        ") > 0))",
+    ];
+    select.around(&pieces, &text)
 }
 
 /// Each of the two times is found at the end of an index.

@@ -8,8 +8,8 @@ use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use super::SqliteStore;
 use crate::sql::{
-    audit, builds, cut, execution_search, executions, grants, keys, ping, read_all, retention, sessions,
-    tokens, usage,
+    Statement, audit, builds, cut, execution_search, executions, grants, keys, ping, read_all, read_number,
+    retention, sessions, tokens, usage,
 };
 use crate::{
     AuditFilter, AuditRow, AuditRules, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow,
@@ -20,17 +20,9 @@ use crate::{
 const MAX_CLAIM_ATTEMPTS: usize = 3;
 
 impl SqliteStore {
-    /// The last number that a search for this page looks at; `None` if it looks at all, or if it is no search.
-    async fn lowest_scanned(
-        &self,
-        filter: &ExecutionFilter,
-        page: PageRequest,
-    ) -> Result<Option<i64>, StoreError> {
-        if !execution_search::is_search(filter) {
-            return Ok(None);
-        }
-        let rows = self.fetch(executions::lowest_scanned(filter, page)).await?;
-        Ok(read_all(&rows, executions::read_number)?.pop())
+    /// The number in the row that a statement selects, if it selects one.
+    async fn number(&self, statement: Statement) -> Result<Option<i64>, StoreError> {
+        Ok(read_all(&self.fetch(statement).await?, read_number)?.pop())
     }
 }
 
@@ -73,8 +65,14 @@ impl Store for SqliteStore {
         filter: &SessionFilter,
         page: PageRequest,
     ) -> Result<Page<SessionRow>, StoreError> {
-        let rows = self.fetch(sessions::list(filter, page)).await?;
-        Ok(cut(read_all(&rows, sessions::read)?, page.limit))
+        // Read first: rows that are added meanwhile belong to this page.
+        let lowest = match filter.text {
+            Some(_) => self.number(sessions::lowest_scanned(filter, page)).await?,
+            None => None,
+        };
+        let rows = self.fetch(sessions::list(filter, page, lowest)).await?;
+        let found = cut(read_all(&rows, sessions::read)?, page.limit);
+        Ok(Page { next: found.next.or(lowest), ..found })
     }
 
     async fn last_activity(&self, ids: &[SessionId]) -> Result<HashMap<SessionId, u64>, StoreError> {
@@ -110,7 +108,11 @@ impl Store for SqliteStore {
         page: PageRequest,
     ) -> Result<Page<ExecutionRow>, StoreError> {
         // Read first: rows that are added meanwhile belong to this page.
-        let lowest = self.lowest_scanned(filter, page).await?;
+        let lowest = if execution_search::is_search(filter) {
+            self.number(executions::lowest_scanned(filter, page)).await?
+        } else {
+            None
+        };
         let rows = self.fetch(executions::list(filter, page, lowest)).await?;
         let rows = read_all(&rows, executions::read)?;
         let found = cut(rows.into_iter().map(|row| (row.number, row)).collect(), page.limit);
@@ -127,8 +129,7 @@ impl Store for SqliteStore {
     }
 
     async fn last_execution_number(&self) -> Result<i64, StoreError> {
-        let rows = self.fetch(executions::last_number()).await?;
-        Ok(read_all(&rows, executions::read_number)?.pop().unwrap_or(0))
+        Ok(self.number(executions::last_number()).await?.unwrap_or(0))
     }
 
     async fn end_execution(&self, id: ExecutionId, end: &ExecutionEnd) -> Result<bool, StoreError> {
