@@ -9,5 +9,6 @@ pub(crate) mod openapi;
 pub(crate) mod paging;
 pub(crate) mod rate_limit;
 pub(crate) mod response_memory;
+pub(crate) mod search_text;
 pub(crate) mod strict_json;
 pub(crate) mod wrapped_body;

@@ -69,6 +69,7 @@ on_sqlite! {
         a_session_is_found_as_it_was_put
         the_first_put_of_an_id_stays
         lists_show_the_newest_first_and_only_what_was_asked_for
+        sessions_are_searched_by_text
         pages_of_sessions_of_one_millisecond_hold_each_once
         an_update_replaces_the_spec_and_the_name_it_is_found_by
         a_session_ends_once

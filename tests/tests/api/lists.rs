@@ -164,6 +164,32 @@ async fn pages_of_a_search_show_each_once_the_newest_first() -> Result<()> {
 }
 
 #[tokio::test]
+async fn sessions_are_searched_by_name_metadata_owner_and_id() -> Result<()> {
+    let server = TestServer::small().await?;
+    let (me, eve) = (server.api(), server.user("eve", "member")?);
+    let mine = me.session(&json!({"name": "API server", "metadata": {"ticket": "HW-7"}})).await?;
+    let hers = eve.session(&json!({"name": "api client"})).await?;
+    let found = async |api: &Api, text: &str| {
+        let page = api.json(&format!("/v1/sessions?q={text}")).await?;
+        anyhow::Ok(texts(&page, "id"))
+    };
+    for text in ["api%20serv", "hw-7", &mine, &mine[..12]] {
+        assert_eq!(found(&me, text).await?, [mine.as_str()], "{text}");
+    }
+    assert_eq!(found(&me, "API").await?, [hers.as_str(), &mine]);
+    assert_eq!(found(&me, "eve").await?, [hers.as_str()]);
+    assert_eq!(found(&me, "%20").await?.len(), 2, "a blank text selects everything");
+    assert_eq!(found(&eve, "api").await?, [hers.as_str()], "nobody finds the sessions of others");
+    assert!(found(&eve, &mine).await?.is_empty());
+    json_of(&me.patch(&format!("/v1/sessions/{mine}"), &json!({"name": "renamed"})).await?, 200)?;
+    assert_eq!(found(&me, "renamed").await?, [mine.as_str()]);
+    assert!(found(&me, "serv").await?.is_empty());
+    let long = me.get(&format!("/v1/sessions?q={}", "x".repeat(201))).await?;
+    assert_eq!(error_code(&long, 400)?, "invalid_request");
+    Ok(())
+}
+
+#[tokio::test]
 async fn sessions_show_their_last_activity_and_those_that_have_not_ended_are_selected() -> Result<()> {
     let server = TestServer::small().await?;
     let me = server.api();

@@ -30,7 +30,8 @@ use crate::http::extract::{NoQuery, Path, Query, long_poll, wants_events};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, Conflict, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::http::paging::{page_body, page_request};
-use crate::routes::executions::search::{Kind, Outcome, search_text};
+use crate::http::search_text::search_text;
+use crate::routes::executions::search::{Kind, Outcome};
 use crate::state::Gateway;
 use crate::streams::sse::{EventQuery, Until, sse};
 

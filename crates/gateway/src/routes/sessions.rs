@@ -27,6 +27,7 @@ use crate::http::openapi::{
     Common, IdempotencyKey, NamesSession, NotFound, SessionEnded, TakesJson, TakesKey,
 };
 use crate::http::paging::{page_body, page_request};
+use crate::http::search_text::search_text;
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -78,6 +79,10 @@ struct ListQuery {
     ended: Option<bool>,
     /// Only sessions with exactly this name.
     name: Option<String>,
+    /// Only sessions with this text in the name, in a value of the metadata or in the owner's name, or at the beginning
+    /// of the id. Case makes no difference for ASCII letters. At most 200 characters.
+    #[param(max_length = 200)]
+    q: Option<String>,
     /// Sessions of others that are shared with you, instead of your own.
     shared: Option<bool>,
     /// Only sessions of this owner. Operators see the sessions of all owners, others only their own.
@@ -97,8 +102,14 @@ async fn list(
     let page = page_request(query.limit, query.cursor.as_deref())?;
     let ended = query.ended.or(query.state.map(|state| state == SessionStateName::Ended));
     let member = (query.shared == Some(true)).then(|| who.owner.clone());
-    let filter =
-        SessionFilter { name: query.name, ended, member, owner: query.owner, ..SessionFilter::default() };
+    let filter = SessionFilter {
+        name: query.name,
+        text: search_text(query.q)?,
+        ended,
+        member,
+        owner: query.owner,
+        ..SessionFilter::default()
+    };
     let mut found = gateway.list_sessions(&who, filter, page).await?;
     found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
     let mut items: Vec<_> = found.items.into_iter().map(|session| session_body(session).in_brief()).collect();

@@ -90,7 +90,9 @@ fn chosen(columns: &'static str, filter: &SessionFilter) -> Select {
 /// Adds the conditions of a search. They are checked row by row.
 fn searched(select: Select, filter: &SessionFilter) -> Select {
     // As the function `lower` of the database does.
-    let Some(text) = filter.text.as_deref().map(|text| text.trim().to_ascii_lowercase()) else { return select };
+    let Some(text) = filter.text.as_deref().map(|text| text.trim().to_ascii_lowercase()) else {
+        return select;
+    };
     let pieces = [
         "(instr(lower(name),",
         ") > 0 OR instr(lower(owner),",

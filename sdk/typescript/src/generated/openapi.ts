@@ -6297,6 +6297,11 @@ export interface operations {
                 ended?: boolean;
                 /** @description Only sessions with exactly this name. */
                 name?: string;
+                /**
+                 * @description Only sessions with this text in the name, in a value of the metadata or in the owner's name, or at the beginning
+                 *     of the id. Case makes no difference for ASCII letters. At most 200 characters.
+                 */
+                q?: string;
                 /** @description Sessions of others that are shared with you, instead of your own. */
                 shared?: boolean;
                 /** @description Only sessions of this owner. Operators see the sessions of all owners, others only their own. */

@@ -31,18 +31,6 @@ export function isFiltered(filters: SessionFilters): boolean {
   return filters.q !== '' || filters.state !== '' || filters.owner !== '';
 }
 
-/** Whether a session matches the text that was searched for: all words, in its name, id, owner or metadata. */
-export function matches(session: Session, q: string): boolean {
-  if (!q) return true;
-  const text = [session.name ?? '', session.id, session.owner ?? '', ...Object.values(session.metadata)]
-    .join('\n')
-    .toLowerCase();
-  return q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
-}
-
 /** The number of sessions on a page. */
 const PAGE = 200;
 
@@ -58,6 +46,7 @@ export async function loadSessions(
   const query = {
     limit: PAGE,
     ...(cursor ? { cursor } : {}),
+    ...(filters.q ? { q: filters.q } : {}),
     ...(filters.scope === 'shared' ? { shared: true } : owner ? { owner } : {}),
   };
   const state = filters.state ? { state: filters.state } : { ended: false };

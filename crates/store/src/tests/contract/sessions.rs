@@ -55,6 +55,38 @@ pub(crate) async fn lists_show_the_newest_first_and_only_what_was_asked_for(stor
     assert_eq!(list(SessionFilter { ended: Some(false), name: x.name, ..ada }).await, [first]);
 }
 
+pub(crate) async fn sessions_are_searched_by_text(store: &dyn Store) {
+    let metadata = [("ticket".to_owned(), "HW-7 ÄÖ".to_owned())].into();
+    let first = SessionSpec { name: Some("API server".into()), metadata, ..SessionSpec::default() };
+    let first = SessionRow { spec: first, ..session() };
+    let second = SessionRow { owner: "Eve 50%".into(), ..session() };
+    for row in [&first, &second] {
+        store.put_session(row).await.unwrap();
+    }
+    for _ in 0..120 {
+        put_session(store).await; // more than one page of a search looks at
+    }
+    let found = async |text: &str| {
+        let filter = SessionFilter { text: Some(text.to_owned()), ..SessionFilter::default() };
+        let (mut found, mut request) = (Vec::new(), PageRequest::first(1));
+        loop {
+            let page = store.sessions(&filter, request).await.unwrap();
+            found.extend(page.items.iter().map(|row| row.id));
+            let Some(next) = page.next else { return found };
+            request.cursor = Some(next);
+        }
+    };
+    for text in ["api", "I SERV", "hw-7", "ÄÖ", &first.id.to_string()] {
+        assert_eq!(found(text).await, [first.id], "{text}");
+    }
+    assert_eq!(found("50%").await, [second.id]);
+    // Names of fields, parts of an id and wildcards are only text.
+    for text in ["ticket", &first.id.to_string()[4..], "api%", "_"] {
+        let only_ids = found(text).await;
+        assert!(!only_ids.contains(&first.id), "{text}");
+    }
+}
+
 pub(crate) async fn pages_of_sessions_of_one_millisecond_hold_each_once(store: &dyn Store) {
     let mut put = Vec::new();
     for _ in 0..7 {
