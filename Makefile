@@ -7,6 +7,8 @@ export INSTA_UPDATE ?= no
 # PROFILE is set: `make run PROFILE=dev`.
 RUN_PROFILE := $(if $(filter undefined,$(origin PROFILE)),release,$(PROFILE))
 PROFILE ?= dev
+# The binary with the tests: `-p headwater` selects other features of the dependencies, and compiles most of them twice.
+BUILD_ALL = $(CARGO) build --workspace --all-targets
 folder   = $(if $(filter dev,$(1)),debug,$(1))
 
 .DEFAULT_GOAL := help
@@ -35,7 +37,7 @@ web: setup ## build the web app, which the binary embeds, if it has changed
 	@scripts/build-web.sh
 
 test: setup-web ## run all tests, against the real binary
-	@$(CARGO) build -p headwater
+	@$(BUILD_ALL)
 	@CARGO=$(CARGO) scripts/test-rust.py
 	@scripts/test-js.sh
 	@scripts/test-mcp.sh
@@ -62,11 +64,11 @@ snapshots: setup ## update the snapshots of the CLI's texts after a change of a 
 	@INSTA_UPDATE=always $(CARGO) test --quiet --workspace --bin headwater
 
 recording: setup-web ## record the IDE for the README (docs/screenshots/ide.gif)
-	@$(CARGO) build -p headwater
+	@$(BUILD_ALL)
 	@scripts/record-ide.sh
 
 screenshots: setup-web ## update the pictures of the web app in docs/
-	@$(CARGO) build -p headwater
+	@$(BUILD_ALL)
 	@cd web && HEADWATER_BIN="$$(ls -t ../target/*/debug/headwater | head -n 1)" npm run --silent screenshots
 
 check: setup-web ## run everything CI runs: format, lints, build, tests
@@ -75,7 +77,7 @@ check: setup-web ## run everything CI runs: format, lints, build, tests
 	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@echo "== specification ==" && scripts/check-spec.sh
 	@echo "== dependencies ==" && scripts/check-deps.py
-	@echo "== build ==" && $(CARGO) build -p headwater
+	@echo "== build ==" && $(BUILD_ALL)
 	@echo "== tests ==" && CARGO=$(CARGO) scripts/test-rust.py
 	@echo "== JavaScript clients ==" && scripts/test-js.sh
 	@echo "== MCP SDK ==" && scripts/test-mcp.sh
