@@ -27,6 +27,7 @@ pub(crate) mod recordings;
 mod reference;
 pub(crate) mod reports;
 pub(crate) mod router;
+pub(crate) mod rules;
 pub(crate) mod sessions;
 pub(crate) mod shares;
 pub(crate) mod terminals;

@@ -118,7 +118,8 @@ impl Gateway {
         ));
         let keep = config.rows.of_owner;
         let history = History::new(Arc::clone(&store), Arc::clone(&audit), background.clone(), keep);
-        let tools = Tools::new(Arc::clone(&worker), Arc::clone(&starts), history);
+        let kept = (Arc::clone(&store), Arc::clone(&audit));
+        let tools = Tools::new(Arc::clone(&worker), Arc::clone(&starts), kept, history);
         Ok(Arc::new(Self {
             rates: Rates::new(&config),
             audit,

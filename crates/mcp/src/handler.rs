@@ -80,7 +80,7 @@ impl Server {
                 Err(refused) => return Ok((*refused).into()),
             };
             if let Some((question, answer)) = answered.take() {
-                match tools::decided(&prepared.agent, &question, answer) {
+                match tools::decided(&prepared.agent, &question, answer).await {
                     Ok(fingerprint) => approved = Some(fingerprint),
                     Err(refused) => return Ok(prepared.refuse(name, refused).into()),
                 }

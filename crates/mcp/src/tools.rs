@@ -99,14 +99,15 @@ fn take_session(arguments: &mut Value) -> Result<Option<String>, ToolError> {
 }
 
 /// The fingerprint of a command that a person has allowed, or the error of one that they have not.
-pub(crate) fn decided(agent: &Agent, question: &Question, answer: Answer) -> Result<String, ToolError> {
+pub(crate) async fn decided(agent: &Agent, question: &Question, answer: Answer) -> Result<String, ToolError> {
     match (answer, &question.rule) {
         (Answer::Refused, _) => {
             return Err(ToolError::new("the command was not run: the person refused it")
                 .hint("Ask the person what to do instead; do not try to reach the same by other means"));
         }
-        (Answer::Always, Some(rule)) => {
-            agent.policy().add(rule.clone()).map_err(|error| ToolError::new(error.to_string()))?;
+        // The answer is about the session of the question: a client may repeat the call in another one.
+        (Answer::Always, Some(rule)) if question.wanted.session == agent.session().to_string() => {
+            agent.policy().add(rule.clone()).await.map_err(|error| ToolError::new(error.to_string()))?;
         }
         (Answer::Always | Answer::Once, _) => {}
     }

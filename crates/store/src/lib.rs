@@ -29,6 +29,7 @@
 //! - `tickets` open and resume one stream each, on behalf of a credential.
 //! - `chat_executions` are results that a chat's client ran itself, by the client's ids.
 //! - `tool_calls` are what agents called in a session, shortened, and are removed with it.
+//! - `session_rules` are what people allowed their agents to run in a session, and are removed with it.
 //! - `session_members` and `shares` give others access to a session, and are removed with it.
 //! - `audit` rows record who did what to which object, never content.
 //!
@@ -45,6 +46,7 @@ mod page;
 mod reserve;
 mod retention;
 mod rows;
+mod session_rules;
 mod shares;
 mod sql;
 mod sqlite;
@@ -67,6 +69,7 @@ pub use retention::{AUDIT_FLOOR_MS, AuditRules, RemovedLogRow, RowRules};
 pub use rows::{
     AuditRow, Claim, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, TokenRow, UnknownRole,
 };
+pub use session_rules::{SessionRuleRow, SessionRules};
 pub use shares::{MemberRow, SessionRole, ShareRow, Shares, UnknownSessionRole};
 pub use sqlite::{SqliteStore, StoreFacts};
 pub use store::Store;

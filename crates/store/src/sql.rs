@@ -10,6 +10,7 @@ pub(crate) mod grants;
 pub(crate) mod keys;
 pub(crate) mod retention;
 mod select;
+pub(crate) mod session_rules;
 pub(crate) mod sessions;
 pub(crate) mod shares;
 pub(crate) mod tickets;

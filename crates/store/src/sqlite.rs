@@ -20,6 +20,7 @@ mod open;
 #[cfg(test)]
 mod raw;
 mod row;
+mod session_rules;
 mod shares;
 mod store;
 mod tickets;

@@ -61,6 +61,10 @@ on_sqlite! {
         the_calls_of_a_session_are_removed_with_it
         old_calls_of_an_owner_are_removed_by_number_and_by_age
     }
+    session_rules {
+        the_rules_of_a_session_are_of_their_owner_and_the_newest_about_the_same_holds
+        the_rules_of_a_session_are_bounded_and_removed_with_it
+    }
     tickets {
         a_ticket_is_bound_once_and_found_with_its_stream
         expired_tickets_and_those_past_an_owners_number_are_removed

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use decide::{Decision, Refusal};
 pub use limits::MoreLimits;
-pub use question::{PolicyError, Question, SharedPolicy};
+pub use question::{PolicyError, Question, RuleKeeper, SharedPolicy};
 pub use rules::{Action, Rule, RuleError, Rules};
 pub use script::simple_commands;
 

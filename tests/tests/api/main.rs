@@ -29,6 +29,7 @@ mod quotas;
 mod rebuilt;
 mod retention;
 mod route_permissions;
+mod session_rules;
 mod sessions;
 mod shared;
 mod tool_calls;

@@ -9,6 +9,8 @@ use headwater_tests::http::{self, Response};
 use headwater_tests::{Api, TestServer};
 use serde_json::{Value, json};
 
+use crate::session_rules;
+
 /// The headers of a WebSocket upgrade.
 const UPGRADE: [(&str, &str); 4] = [
     ("Connection", "Upgrade"),
@@ -164,6 +166,8 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/tools", For::Users, ""),
     ("POST", "/v1/tools/{tool}", For::Writers, r#"{"cmd":"true"}"#),
     ("GET", "/v1/sessions/{id}/tool-calls", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/rules", For::OwnerWrites, ""),
+    ("DELETE", "/v1/sessions/{id}/rules/{number}", For::OwnerWrites, ""),
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
@@ -202,6 +206,8 @@ pub(crate) struct Routes {
     /// A token of ann's, by its id.
     token: String,
     snapshot: String,
+    /// A rule of the session, by its number.
+    rule: String,
 }
 
 impl Routes {
@@ -209,7 +215,8 @@ impl Routes {
     pub(crate) async fn new(server: TestServer, ann: &str) -> Result<Self> {
         let (session, execution, build) = (String::new(), String::new(), String::new());
         let (share, token, snapshot) = (String::new(), String::new(), String::new());
-        let mut routes = Self { server, session, execution, build, share, token, snapshot };
+        let rule = String::new();
+        let mut routes = Self { server, session, execution, build, share, token, snapshot, rule };
         let made = routes.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
         made["id"].as_str().context("no session")?.clone_into(&mut routes.session);
         let path = format!("/v1/sessions/{}/executions", routes.session);
@@ -224,6 +231,9 @@ impl Routes {
         routes.share_it(ann).await?;
         let kept = routes.ask("POST", "/v1/sessions/{id}/snapshots", ann, "{}").await?.json()?;
         kept["id"].as_str().context("no snapshot")?.clone_into(&mut routes.snapshot);
+        session_rules::allow_always(&routes.server.api_with(ann), &routes.session, "touch").await?;
+        let rules = routes.ask("GET", "/v1/sessions/{id}/rules", ann, "").await?.json()?;
+        routes.rule = rules["items"][0]["number"].as_i64().context("no rule")?.to_string();
         Ok(routes)
     }
 
@@ -256,6 +266,7 @@ impl Routes {
             .replace("{token}", &self.token)
             .replace("{execution_id}", &self.execution)
             .replace("{snapshot}", &self.snapshot)
+            .replace("{number}", &self.rule)
             .replace("{language}", "bash")
             .replace("{name}", "main")
             .replace("{tool}", "exec_command")

@@ -115,10 +115,10 @@ async fn a_proposed_rule_must_fit_the_command_and_holds_from_then_on() -> Result
     assert_eq!(proposed("touch $(rm b)", json!(["touch"])).await?, None);
     let rule = proposed("touch a", json!(["touch"])).await?.context("no rule")?;
     assert_eq!(rule.workdir.as_deref(), Some("/workspace"));
-    policy.add(rule)?;
+    policy.add(rule).await?;
     desk.call("exec_command", json!({"cmd": "touch b c"})).await?;
     assert!(try_call(&desk, &json!({"cmd": "touch b", "workdir": "/tmp"}), None).await?.question.is_some());
-    policy.add(Rule::new(&["touch", "secret"], Action::Forbid))?;
+    policy.add(Rule::new(&["touch", "secret"], Action::Forbid)).await?;
     let refused = try_call(&desk, &json!({"cmd": "touch secret"}), None).await?;
     assert!(refused.question.is_none() && refused.text.contains("forbids"), "{}", refused.text);
     Ok(())

@@ -4,5 +4,6 @@ mod access;
 mod attacks;
 mod client;
 mod consent;
+mod rules;
 mod sessions;
 mod tasks;

@@ -67,6 +67,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::recordings::routes())
         .merge(routes::reports::routes())
         .merge(routes::sessions::routes())
+        .merge(routes::rules::routes())
         .merge(routes::shares::routes())
         .merge(routes::terminals::routes())
         .merge(routes::tokens::routes())

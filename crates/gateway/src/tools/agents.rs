@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_protocol::{CONVERSATION_METADATA, SessionId};
-use headwater_tools::policy::{ApprovalPolicy, SharedPolicy};
+use headwater_tools::policy::ApprovalPolicy;
 use headwater_tools::{Agent, AgentInfo};
 
 use super::host::ToolHost;
@@ -71,8 +71,7 @@ impl Agents {
         make_room(&mut all, &key.owner, now);
         let conversation = caller.conversation_id.iter();
         let metadata = conversation.map(|id| (CONVERSATION_METADATA.to_owned(), id.clone())).collect();
-        let policy = SharedPolicy::new(caller.approvals);
-        let (agent, host) = make(AgentInfo { name: caller.agent.clone(), metadata, policy });
+        let (agent, host) = make(AgentInfo { name: caller.agent.clone(), metadata, ..AgentInfo::default() });
         all.insert(key, Entry { agent: agent.clone(), host, used: now });
         agent
     }

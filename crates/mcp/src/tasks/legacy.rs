@@ -92,7 +92,7 @@ async fn call(
         // These clients have a handshake: they answer, or cannot ask.
         let asked = consent::ask(server.questions(), &question, context).await?;
         let Asked::Answered(answer) = asked else { break (agent, ended) };
-        let fingerprint = tools::decided(&agent, &question, answer);
+        let fingerprint = tools::decided(&agent, &question, answer).await;
         approved = Some(fingerprint.map_err(|refused| invalid(&refused.to_string()))?);
     };
     let id = match ended {

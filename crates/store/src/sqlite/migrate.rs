@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (60, "tool calls", include_str!("../../migrations/sqlite/0060_tool_calls.sql")),
     (61, "oauth grants", include_str!("../../migrations/sqlite/0061_oauth_grants.sql")),
     (70, "execution search", include_str!("../../migrations/sqlite/0070_execution_search.sql")),
+    (90, "session rules", include_str!("../../migrations/sqlite/0090_session_rules.sql")),
 ];
 
 /// Applies missing migrations, all or none. The lock is taken before checking, because the server and a

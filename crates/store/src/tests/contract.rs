@@ -9,6 +9,7 @@ pub(super) mod grants;
 pub(super) mod keys;
 pub(super) mod retention;
 pub(super) mod service;
+pub(super) mod session_rules;
 pub(super) mod sessions;
 pub(super) mod shares;
 pub(super) mod tickets;

@@ -78,12 +78,12 @@ pub(super) async fn check(
     let plain = wanted.fingerprint();
     spec.metadata.insert(FINGERPRINT_METADATA.to_owned(), plain.clone());
     wanted.extra = extra(&asked)?;
-    let policy = agent.info().policy.get();
-    if policy.approval == ApprovalPolicy::OnFailure && !wanted.extra.is_empty() {
+    let policy = &agent.info().policy;
+    if policy.get().approval == ApprovalPolicy::OnFailure && !wanted.extra.is_empty() {
         wanted.has_failed = has_failed(context, &plain).await?;
     }
     let is_allowed = decided || context.request.approved.as_deref() == Some(wanted.fingerprint().as_str());
-    match policy.decide(&wanted) {
+    match policy.decide(&wanted).await.map_err(|error| ToolError::new(error.to_string()))? {
         Decision::Run => Ok(wanted.extra),
         Decision::Ask(_) if is_allowed => Ok(wanted.extra),
         Decision::Ask(reason) => Err(needs_consent(wanted, reason, &asked)),

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::decide::describe;
-use super::{ApprovalPolicy, Policy, Rule, RuleError, Rules, Wanted};
+use super::{ApprovalPolicy, Decision, Policy, Rule, RuleError, Rules, Wanted};
 
 /// The longest part of an agent's justification that is shown, in characters.
 const MAX_JUSTIFICATION: usize = 500;
@@ -85,12 +86,34 @@ const fn is_formatting(ch: char) -> bool {
     matches!(ch, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
+/// Keeps the rules of a project for a server. They only allow: they come from the answers of a person, who is asked only
+/// about what would otherwise not run.
+#[async_trait]
+pub trait RuleKeeper: std::fmt::Debug + Send + Sync {
+    /// The rules as they are now.
+    async fn rules(&self) -> Result<Rules, PolicyError>;
+
+    /// Keeps one more.
+    async fn add(&self, rule: Rule) -> Result<(), PolicyError>;
+}
+
 /// The policy of a project, shared by its agents.
 #[derive(Debug, Clone, Default)]
 pub struct SharedPolicy {
     policy: Arc<Mutex<Policy>>,
-    /// Where rules are kept.
-    file: Option<PathBuf>,
+    kept: Kept,
+}
+
+/// Where rules are kept.
+#[derive(Debug, Clone, Default)]
+enum Kept {
+    /// In the memory.
+    #[default]
+    Nowhere,
+    /// In this file.
+    File(PathBuf),
+    /// By a server.
+    Keeper(Arc<dyn RuleKeeper>),
 }
 
 /// The file of a project's rules.
@@ -112,13 +135,16 @@ pub enum PolicyError {
     /// A rule is not accepted.
     #[error(transparent)]
     Rule(#[from] RuleError),
+    /// The server cannot read or keep rules.
+    #[error("{0}")]
+    Keeper(String),
 }
 
 impl SharedPolicy {
     /// A policy without rules, which keeps none.
     pub fn new(approval: ApprovalPolicy) -> Self {
         let policy = Policy { approval, rules: Rules::default() };
-        Self { policy: Arc::new(Mutex::new(policy)), file: None }
+        Self { policy: Arc::new(Mutex::new(policy)), kept: Kept::Nowhere }
     }
 
     /// The policy of a project whose rules are kept in this file, which need not exist. The file must be outside of what
@@ -126,18 +152,43 @@ impl SharedPolicy {
     pub fn of_project(approval: ApprovalPolicy, file: &Path) -> Result<Self, PolicyError> {
         let rules = read(file)?;
         let policy = Arc::new(Mutex::new(Policy { approval, rules }));
-        Ok(Self { policy, file: Some(file.to_owned()) })
+        Ok(Self { policy, kept: Kept::File(file.to_owned()) })
     }
 
-    /// The policy as it is now.
+    /// The policy of a project whose rules a server keeps.
+    pub fn kept_by(approval: ApprovalPolicy, keeper: Arc<dyn RuleKeeper>) -> Self {
+        Self { kept: Kept::Keeper(keeper), ..Self::new(approval) }
+    }
+
+    /// The policy as it is now, without the rules that a server keeps.
     pub fn get(&self) -> Policy {
         self.lock().clone()
     }
 
-    /// Adds a rule, and keeps it. Rules that another process has added to the file stay, and hold from now on.
-    pub fn add(&self, rule: Rule) -> Result<(), PolicyError> {
+    /// Decides about a command.
+    pub async fn decide(&self, wanted: &Wanted) -> Result<Decision, PolicyError> {
+        let policy = self.get();
+        let decision = policy.decide(wanted);
+        match &self.kept {
+            // Those rules only allow, so nothing is read for a command that runs anyway.
+            Kept::Keeper(keeper) if decision != Decision::Run => {
+                Ok(Policy { rules: keeper.rules().await?, ..policy }.decide(wanted))
+            }
+            _ => Ok(decision),
+        }
+    }
+
+    /// Adds a rule, and keeps it. Rules that another process has added stay, and hold from now on.
+    pub async fn add(&self, rule: Rule) -> Result<(), PolicyError> {
+        match &self.kept {
+            Kept::Nowhere => Ok(self.lock().rules.add(rule)?),
+            Kept::File(file) => self.add_to(file, rule),
+            Kept::Keeper(keeper) => keeper.add(rule).await,
+        }
+    }
+
+    fn add_to(&self, file: &Path, rule: Rule) -> Result<(), PolicyError> {
         let mut policy = self.lock();
-        let Some(file) = &self.file else { return Ok(policy.rules.add(rule)?) };
         let failed = |error| PolicyError::Io(file.display().to_string(), error);
         let _lock = lock(file).map_err(failed)?;
         let mut rules = read(file)?;

@@ -75,7 +75,7 @@ impl Rule {
     }
 
     /// Whether it can be added.
-    pub(crate) fn check(&self) -> Result<(), RuleError> {
+    pub fn check(&self) -> Result<(), RuleError> {
         let (first, rest) = self.prefix.split_first().ok_or(RuleError::Empty)?;
         if self.prefix.len() > MAX_WORDS {
             return Err(RuleError::TooLong);
@@ -126,6 +126,11 @@ impl Rules {
         }
         self.0.push(rule);
         Ok(())
+    }
+
+    /// Rules that were kept before; those that are no longer accepted are left out.
+    pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self(rules.into_iter().filter(|rule| rule.check().is_ok()).take(MAX_RULES).collect())
     }
 
     /// All rules.

@@ -50,8 +50,10 @@ fn rules_that_two_agents_of_a_project_add_are_all_kept() {
     std::thread::scope(|scope| {
         for (n, agent) in agents.iter().enumerate() {
             scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
                 for m in 0..5 {
-                    agent.add(Rule::new(&["make", &format!("target-{n}-{m}")], Action::Allow)).unwrap();
+                    let rule = Rule::new(&["make", &format!("target-{n}-{m}")], Action::Allow);
+                    runtime.block_on(agent.add(rule)).unwrap();
                 }
             });
         }
@@ -60,13 +62,13 @@ fn rules_that_two_agents_of_a_project_add_are_all_kept() {
     assert_eq!(all.get().rules.all().len(), 20);
 }
 
-#[test]
-fn rules_of_a_project_are_kept_and_a_broken_file_is_reported() {
+#[tokio::test]
+async fn rules_of_a_project_are_kept_and_a_broken_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deep").join("rules.json");
     let policy = SharedPolicy::of_project(ApprovalPolicy::UnlessTrusted, &file).unwrap();
-    policy.add(Rule::new(&["make"], Action::Allow)).unwrap();
-    assert!(matches!(policy.add(Rule::new(&["sh"], Action::Allow)), Err(PolicyError::Rule(_))));
+    policy.add(Rule::new(&["make"], Action::Allow)).await.unwrap();
+    assert!(matches!(policy.add(Rule::new(&["sh"], Action::Allow)).await, Err(PolicyError::Rule(_))));
     let again = SharedPolicy::of_project(ApprovalPolicy::UnlessTrusted, &file).unwrap();
     assert_eq!(again.get(), policy.get());
     assert_eq!(again.get().decide(&script("make all")), Decision::Run);
