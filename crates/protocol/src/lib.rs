@@ -7,6 +7,7 @@
 pub mod api;
 pub mod build;
 mod clock;
+pub mod conversation;
 mod detail;
 mod documented;
 mod event;

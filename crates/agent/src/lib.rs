@@ -1,0 +1,16 @@
+//! The agent: it answers in a conversation and works in a session. This crate has no HTTP server in it; the server and
+//! the command line use it.
+//!
+//! Everything that happens in a conversation is an event of its log ([`headwater_protocol::conversation`]). A turn reads
+//! the log, calls the model, runs tools, and appends events through a [`Journal`]. What people do meanwhile (messages,
+//! answers, consent) reaches the turn through the same log. So a turn that a crash interrupted is continued from the log
+//! alone.
+
+mod journal;
+pub mod model;
+mod place;
+mod turn;
+
+pub use journal::{Journal, JournalError};
+pub use place::{ChildSpec, McpServer, Place, PlaceError, RecordedCall};
+pub use turn::{TurnContext, TurnSettings};
