@@ -11,6 +11,6 @@ pub mod model;
 mod place;
 mod turn;
 
-pub use journal::{Journal, JournalError};
+pub use journal::{Decide, Journal, JournalError};
 pub use place::{ChildSpec, McpServer, Place, PlaceError, RecordedCall};
 pub use turn::{TurnContext, TurnSettings};
