@@ -68,7 +68,7 @@ struct RuleList {
 
 /// Lists the rules by which commands of agents run in a session without a question.
 ///
-/// A person adds a rule with the answer \"Always allow\" to a question of `/mcp`; nothing else does.
+/// A person adds a rule with the answer "Always allow" to a question of `/mcp`; nothing else does.
 #[utoipa::path(get, path = "/v1/sessions/{id}/rules", operation_id = "listRules", tag = "tools",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = RuleList), Common, NamesSession))]

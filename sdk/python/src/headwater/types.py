@@ -1182,6 +1182,13 @@ class ResourceAmounts(TypedDict):
     disk_bytes: NotRequired[int | None]
 
 
+class RuleList(TypedDict):
+    """The rules of a session."""
+
+    # Oldest first.
+    items: list[SessionRule]
+
+
 class RunCommandRequest(TypedDict):
     """A call of `run_command`."""
 
@@ -1388,6 +1395,23 @@ class SessionRequest(TypedDict):
     metadata: NotRequired[dict[str, str]]
     # Network access; none by default. Default: `"none"`.
     network: NotRequired[Network]
+
+
+class SessionRule(TypedDict):
+    """A rule by which commands run without a question."""
+
+    # Its number in this server.
+    number: int
+    # The user for whose agents it holds.
+    user: str
+    # The first words of the commands, each compared as a whole.
+    prefix: list[str]
+    # Only in this working directory.
+    workdir: NotRequired[str | None]
+    # What such a command may get besides the rights of its session.
+    grants: dict[str, Any]
+    # When a person added it.
+    created_at: Timestamp
 
 
 class SessionUsage(TypedDict):

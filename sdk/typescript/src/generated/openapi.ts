@@ -1331,6 +1331,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the rules by which commands of agents run in a session without a question.
+         * @description A person adds a rule with the answer "Always allow" to a question of `/mcp`; nothing else does.
+         */
+        get: operations["listRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/rules/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a rule of a session: a person is asked again. */
+        delete: operations["deleteRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/shares": {
         parameters: {
             query?: never;
@@ -3466,6 +3503,11 @@ export interface components {
              */
             disk_bytes?: number | null;
         };
+        /** @description The rules of a session. */
+        RuleList: {
+            /** @description Oldest first. */
+            items: components["schemas"]["SessionRule"][];
+        };
         /**
          * @description A call of `run_command`.
          * @example {
@@ -3823,6 +3865,39 @@ export interface components {
             };
             /** @description Network access; none by default. Default: `"none"`. */
             network?: components["schemas"]["Network"];
+        };
+        /**
+         * @description A rule by which commands run without a question.
+         * @example {
+         *       "created_at": "2026-01-02T03:04:05.678Z",
+         *       "grants": {
+         *         "network": true
+         *       },
+         *       "number": 3,
+         *       "prefix": [
+         *         "cargo",
+         *         "fetch"
+         *       ],
+         *       "user": "ann",
+         *       "workdir": "/workspace"
+         *     }
+         */
+        SessionRule: {
+            /**
+             * Format: int64
+             * @description Its number in this server.
+             */
+            number: number;
+            /** @description The user for whose agents it holds. */
+            user: string;
+            /** @description The first words of the commands, each compared as a whole. */
+            prefix: string[];
+            /** @description Only in this working directory. */
+            workdir?: string | null;
+            /** @description What such a command may get besides the rights of its session. */
+            grants: Record<string, never>;
+            /** @description When a person added it. */
+            created_at: components["schemas"]["Timestamp"];
         };
         /**
          * @description The state of a session.
@@ -8479,6 +8554,72 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules of a session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Ambiguous"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    deleteRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+                /** @description the rule's number */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it was removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Ambiguous"];
+            421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
