@@ -451,6 +451,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executions/{id}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs an execution again, with the same command, working directory, variables, limits and terminal.
+         * @description It runs in the same session or, if that has ended, in a dedicated one. Its input is not kept: input that was part
+         *     of the request is empty, and input that was sent later can be sent again.
+         */
+        post: operations["rerunExecution"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/executions/{id}/resize": {
         parameters: {
             query?: never;
@@ -1331,6 +1352,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the rules by which commands of agents run in a session without a question.
+         * @description A person adds a rule with the answer \"Always allow\" to a question of `/mcp`; nothing else does.
+         */
+        get: operations["listRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/rules/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a rule of a session: a person is asked again. */
+        delete: operations["deleteRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/shares": {
         parameters: {
             query?: never;
@@ -1573,6 +1631,23 @@ export interface paths {
          *     administrators.
          */
         get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the templates: files and limits that a session can start with (`template` of `POST /v1/sessions`). */
+        get: operations["listTemplates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3466,6 +3541,11 @@ export interface components {
              */
             disk_bytes?: number | null;
         };
+        /** @description The rules of a session. */
+        RuleList: {
+            /** @description Oldest first. */
+            items: components["schemas"]["SessionRule"][];
+        };
         /**
          * @description A call of `run_command`.
          * @example {
@@ -3810,6 +3890,11 @@ export interface components {
              *     in the results of tools. A secret value has at least 4 bytes.
              */
             secret_env?: string[];
+            /**
+             * @description The template that it starts from (`GET /v1/templates`): its files are written into the workspace, and its limits
+             *     apply where `limits` has none.
+             */
+            template?: string | null;
             /** @description Limits of the session. */
             limits?: components["schemas"]["Limits"];
             /**
@@ -3823,6 +3908,39 @@ export interface components {
             };
             /** @description Network access; none by default. Default: `"none"`. */
             network?: components["schemas"]["Network"];
+        };
+        /**
+         * @description A rule by which commands run without a question.
+         * @example {
+         *       "created_at": "2026-01-02T03:04:05.678Z",
+         *       "grants": {
+         *         "network": true
+         *       },
+         *       "number": 3,
+         *       "prefix": [
+         *         "cargo",
+         *         "fetch"
+         *       ],
+         *       "user": "ann",
+         *       "workdir": "/workspace"
+         *     }
+         */
+        SessionRule: {
+            /**
+             * Format: int64
+             * @description Its number in this server.
+             */
+            number: number;
+            /** @description The user for whose agents it holds. */
+            user: string;
+            /** @description The first words of the commands, each compared as a whole. */
+            prefix: string[];
+            /** @description Only in this working directory. */
+            workdir?: string | null;
+            /** @description What such a command may get besides the rights of its session. */
+            grants: Record<string, never>;
+            /** @description When a person added it. */
+            created_at: components["schemas"]["Timestamp"];
         };
         /**
          * @description The state of a session.
@@ -4153,6 +4271,28 @@ export interface components {
         } | {
             /** @description These bytes in base64, then end of file. */
             base64: string;
+        };
+        /** @description What a session can start from. */
+        Template: {
+            /** @description The name, as used in a request for a session. */
+            name: string;
+            /** @description A title for people. */
+            title: string;
+            /** @description What it is for. */
+            description: string;
+            /** @description The language that it needs. */
+            language?: string | null;
+            /** @description Whether that language is installed; true if it needs none. */
+            available: boolean;
+            /** @description The file to open first. */
+            open?: string | null;
+            /** @description The limits of a session, unless the request has others. */
+            limits: components["schemas"]["Limits"];
+        };
+        /** @description The templates. */
+        TemplateList: {
+            /** @description All templates, by name. */
+            items: components["schemas"]["Template"][];
         };
         /** @description A terminal of a session. */
         Terminal: {
@@ -5413,8 +5553,8 @@ export interface operations {
                 /** @description The event that ends the stream: `closed` if absent. */
                 until?: components["schemas"]["Until"];
                 /**
-                 * @description After the first output, hold output back for up to this long to send fewer, larger events: 100 if
-                 *     absent; 0 sends everything immediately.
+                 * @description Send output at most this often, in fewer and larger events: 100 if absent; 0 sends everything immediately.
+                 *     The first output after a pause of this length is sent at once.
                  */
                 batch_ms?: number;
                 /** @description Send held-back output early once this many bytes have accumulated: 4096 if absent. */
@@ -5678,8 +5818,8 @@ export interface operations {
                 /** @description The event that ends the stream: `closed` if absent. */
                 until?: components["schemas"]["Until"];
                 /**
-                 * @description After the first output, hold output back for up to this long to send fewer, larger events: 100 if
-                 *     absent; 0 sends everything immediately.
+                 * @description Send output at most this often, in fewer and larger events: 100 if absent; 0 sends everything immediately.
+                 *     The first output after a pause of this length is sent at once.
                  */
                 batch_ms?: number;
                 /** @description Send held-back output early once this many bytes have accumulated: 4096 if absent. */
@@ -5895,6 +6035,53 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    rerunExecution: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that is sent again with the same key is carried out once. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description the execution */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One run of a program in a session. */
+            201: {
+                headers: {
+                    /** @description the URL of the new execution */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Execution"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description its command is no longer kept in full */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7013,8 +7200,8 @@ export interface operations {
                 /** @description The event that ends the stream: `closed` if absent. */
                 until?: components["schemas"]["Until"];
                 /**
-                 * @description After the first output, hold output back for up to this long to send fewer, larger events: 100 if
-                 *     absent; 0 sends everything immediately.
+                 * @description Send output at most this often, in fewer and larger events: 100 if absent; 0 sends everything immediately.
+                 *     The first output after a pause of this length is sent at once.
                  */
                 batch_ms?: number;
                 /** @description Send held-back output early once this many bytes have accumulated: 4096 if absent. */
@@ -8485,6 +8672,72 @@ export interface operations {
             507: components["responses"]["DiskFull"];
         };
     };
+    listRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules of a session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Ambiguous"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    deleteRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+                /** @description the rule's number */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it was removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Ambiguous"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
     listShares: {
         parameters: {
             query?: never;
@@ -9091,6 +9344,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Settings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listTemplates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The templates. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateList"];
                 };
             };
             400: components["responses"]["BadRequest"];
