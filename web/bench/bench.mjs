@@ -116,6 +116,16 @@ async function noteGlyphs(page, root, rows) {
           window.latencies.push(now - Number(at));
         }
       };
+      // Whether the present microtask belongs to a frame callback, so that its change is drawn in that frame.
+      let isInFrame = false;
+      const request = window.requestAnimationFrame.bind(window);
+      window.requestAnimationFrame = (callback) =>
+        request((now) => {
+          isInFrame = true;
+          // The observer's microtask was queued before this one.
+          queueMicrotask(() => queueMicrotask(() => (isInFrame = false)));
+          callback(now);
+        });
       // A task that a frame callback posts runs after the frame was drawn.
       const afterFrame = () => {
         const { port1, port2 } = new MessageChannel();
@@ -123,7 +133,7 @@ async function noteGlyphs(page, root, rows) {
         port2.postMessage(0);
       };
       const observed = { subtree: true, childList: true, characterData: true };
-      new MutationObserver(() => requestAnimationFrame(afterFrame)).observe(
+      new MutationObserver(() => (isInFrame ? afterFrame() : request(afterFrame))).observe(
         document.querySelector(rootSelector),
         observed,
       );

@@ -97,6 +97,12 @@ test.describe('start page', () => {
     const session = new URL(app.url()).pathname.split('/')[2] ?? '';
     const files = await server.api<{ items: { path: string }[] }>('GET', `/v1/sessions/${session}/files`);
     expect(files.items.map(({ path }) => path).sort()).toEqual(['main.py', 'test_main.py']);
+    // The name is in use now.
+    await app.goto('/');
+    await app.getByRole('button', { name: /^Python/ }).click();
+    await expect(app).toHaveURL(/\/sessions\/ses_\w+\?file=main\.py/);
+    const second = new URL(app.url()).pathname.split('/')[2] ?? '';
+    expect((await server.api<{ name: string }>('GET', `/v1/sessions/${second}`)).name).toBe('Python 2');
   });
 
   test('on a phone', async ({ app }) => {

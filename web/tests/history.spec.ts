@@ -35,7 +35,7 @@ test.beforeAll(async ({ server }) => {
   };
   good = await start({ shell: 'for i in 1 2 3 4 5; do echo line $i; sleep 0.1; done' });
   other = await start({ shell: 'for i in 1 2 three 4 5; do echo line $i; sleep 0.1; done' });
-  bad = await start({ shell: 'echo "<b>broken</b>" >&2; exit 3' });
+  bad = await start({ shell: 'echo "<b>broken</b>" >&2; echo "$WHY"; exit 3', env: { WHY: 'because' } });
   terminal = await start({ argv: ['echo', 'from a terminal'], tty: { rows: 24, cols: 80 } });
 });
 
@@ -105,7 +105,7 @@ test('compares two executions', async ({ app }) => {
   await expect(app).not.toHaveURL(/compare=/);
 });
 
-test('runs again in the same session', async ({ app, server }) => {
+test('runs again in the same session, with its variables', async ({ app, server }) => {
   await app.goto('/history');
   await act(app, bad.id, 'Run again');
   await expect
@@ -119,6 +119,14 @@ test('runs again in the same session', async ({ app, server }) => {
   await expect(
     app.locator('[data-row]').filter({ hasText: 'broken' }).filter({ hasText: 'exited with 3' }),
   ).toHaveCount(2);
+  const { items } = await server.api<{ items: { id: string }[] }>(
+    'GET',
+    `/v1/executions?session_id=${session}&limit=1`,
+  );
+  await server.api('GET', `/v1/executions/${items[0]?.id}?wait=20s&until=closed`);
+  const headers = { authorization: `Bearer ${server.token}` };
+  const output = await fetch(`${server.direct}/v1/executions/${items[0]?.id}/output?stream=stdout`, { headers });
+  expect(await output.text()).toBe('because\n');
 });
 
 test('a link for guests opens the output without an account', async ({ app, browser, server }) => {

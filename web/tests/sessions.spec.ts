@@ -40,6 +40,22 @@ test('an empty list says what it is for, and creates a session with limits', asy
   expect(made.env['MODE']).toBe('test');
 });
 
+test('a session begins with the files of a template and limits of its own', async ({ app, server }) => {
+  await app.goto('/sessions?new');
+  const dialog = app.getByRole('dialog', { name: 'New session' });
+  await dialog.getByLabel('Template').selectOption({ label: 'Python' });
+  await expect(dialog.getByText('A script and a test')).toBeVisible();
+  await dialog.getByRole('radio', { name: /Small/ }).check();
+  await dialog.getByRole('button', { name: 'Create session' }).click();
+  await expect(app).toHaveURL(/\/sessions\/ses_[0-9a-f]{32}\?file=main\.py/);
+  const id = new URL(app.url()).pathname.split('/')[2] ?? '';
+  const { limits } = await server.api<{ limits: { memory_bytes: number } }>('GET', `/v1/sessions/${id}`);
+  expect(limits.memory_bytes).toBe(512 * 1024 * 1024);
+  const files = await server.api<{ items: { path: string }[] }>('GET', `/v1/sessions/${id}/files`);
+  expect(files.items.map(({ path }) => path).sort()).toEqual(['main.py', 'test_main.py']);
+  await server.api('DELETE', `/v1/sessions/${id}`);
+});
+
 test('the row shows state, use, limits and the last activity, and is accessible', async ({ app, server }) => {
   const started = (await server.api('POST', '/v1/sessions/alpha/executions', { shell: 'true' })) as { id: string };
   await server.api('GET', `/v1/executions/${started.id}?wait=20s&until=closed`);

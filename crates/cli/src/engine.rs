@@ -137,8 +137,16 @@ impl Engine {
             Self::Remote(server) => {
                 let SessionSpec { name, env, secret_env, limits, idle_timeout_ms, metadata, network, .. } =
                     spec.clone();
-                let request =
-                    SessionRequest { name, env, secret_env, limits, idle_timeout_ms, metadata, network };
+                let request = SessionRequest {
+                    name,
+                    env,
+                    secret_env,
+                    limits,
+                    idle_timeout_ms,
+                    metadata,
+                    network,
+                    template: None,
+                };
                 let (request, key) = (&request, &IdempotencyKey::random());
                 Ok(server
                     .retry_known_server(

@@ -16,7 +16,7 @@ pub(crate) const OWNER: &str = headwater_protocol::OWNER_METADATA;
 
 /// Refuses metadata with reserved names.
 pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), ApiError> {
-    match metadata.keys().find(|name| name.starts_with(RESERVED)) {
+    match metadata.keys().find(|name| is_reserved(name)) {
         None => Ok(()),
         Some(name) => {
             let name: String = name.chars().take(64).collect();
@@ -28,8 +28,13 @@ pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), 
     }
 }
 
+/// Whether only the gateway uses this name.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    name.starts_with(RESERVED)
+}
+
 fn strip(metadata: &mut BTreeMap<String, String>) {
-    metadata.retain(|name, _| !name.starts_with(RESERVED));
+    metadata.retain(|name, _| !is_reserved(name));
 }
 
 /// A session as clients see it.

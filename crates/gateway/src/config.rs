@@ -6,7 +6,9 @@ mod machine;
 mod preview;
 mod quotas;
 mod rows;
+mod templates;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +25,8 @@ pub use self::quotas::{Action, Quota, Quotas, Watchdog};
 use self::quotas::{FileQuotas, FileWatchdog};
 use self::rows::FileRetention;
 pub use self::rows::Rows;
+use self::templates::FileTemplates;
+use crate::templates::Template;
 
 /// The settings of the gateway.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +89,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How long the store keeps rows.
     pub rows: Rows,
+    /// Templates of sessions, besides the built-in ones.
+    pub templates: BTreeMap<String, Template>,
 }
 
 /// The format of the server's log.
@@ -196,6 +202,7 @@ impl Config {
             binary_max_runtime: None,
             auth: AuthConfig::default(),
             rows: Rows::default(),
+            templates: BTreeMap::new(),
         }
     }
 
@@ -257,6 +264,7 @@ impl Config {
         self.quotas.everybody = self.quotas.everybody.or(&machine::quota(&self.data));
         self.watchdog = file.watchdog.parse()?;
         self.rows = file.retention.parse()?;
+        self.templates = templates::parse(file.templates, &self.data)?;
         Ok(())
     }
 
@@ -277,6 +285,7 @@ impl Config {
             quotas: (&self.quotas).into(),
             watchdog: (&self.watchdog).into(),
             retention: (&self.rows).into(),
+            templates: templates::written(&self.templates),
         }
     }
 
@@ -341,6 +350,7 @@ struct File {
     quotas: FileQuotas,
     watchdog: FileWatchdog,
     retention: FileRetention,
+    templates: FileTemplates,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]

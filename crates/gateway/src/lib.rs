@@ -26,6 +26,7 @@ pub mod serve;
 mod sessions;
 mod state;
 mod streams;
+mod templates;
 mod terminals;
 #[cfg(test)]
 mod test_gateway;

@@ -30,6 +30,7 @@ pub(crate) mod router;
 pub(crate) mod rules;
 pub(crate) mod sessions;
 pub(crate) mod shares;
+pub(crate) mod templates;
 pub(crate) mod terminals;
 pub(crate) mod tokens;
 pub(crate) mod tool_progress;

@@ -21,6 +21,7 @@ use crate::http::paging::InParts;
 use crate::now_ms;
 use crate::sessions::by_name::name_taken;
 use crate::state::Gateway;
+use crate::templates::TemplateFile;
 use crate::worker::if_it_fits;
 
 impl Gateway {
@@ -35,26 +36,50 @@ impl Gateway {
         check_metadata(&spec.metadata)?;
         spec.check()?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.background.detached(async move { gateway.begin_session(&who, spec, request_key).await }).await
+        self.background
+            .detached(async move { gateway.begin_session(&who, spec, None, request_key).await })
+            .await
+    }
+
+    /// Creates a session with the files and limits of a template; the limits of `spec` take precedence.
+    pub(crate) async fn create_session_from(
+        self: &Arc<Self>,
+        who: &Identity,
+        name: &str,
+        mut spec: SessionSpec,
+        request_key: RequestKey,
+    ) -> Result<Session, ApiError> {
+        authorise(who, Need::Write)?;
+        let template = self.template(name)?;
+        spec.limits = spec.limits.or(&template.limits);
+        check_metadata(&spec.metadata)?;
+        spec.check()?;
+        let files = template.read_files(name).await?;
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.background
+            .detached(async move { gateway.begin_session(&who, spec, Some(files), request_key).await })
+            .await
     }
 
     async fn begin_session(
         self: &Arc<Self>,
         who: &Identity,
         mut spec: SessionSpec,
+        files: Option<Vec<TemplateFile>>,
         request_key: RequestKey,
     ) -> Result<Session, ApiError> {
         let claim = self.keys.claim(who, &request_key, SessionId::random(), None).await?;
+        let earlier = if claim.repeated { self.store.session(claim.id).await? } else { None };
+        // The files of an existing session may have changed since.
+        let files = files.filter(|_| earlier.is_none()).unwrap_or_default();
         // A session that has ended is not created again.
-        if claim.repeated
-            && let Some(row) = self.store.session(claim.id).await?.filter(|row| row.ended_at_ms.is_some())
-        {
+        if let Some(row) = earlier.filter(|row| row.ended_at_ms.is_some()) {
             return self.current_session(row).await;
         }
         self.quota.may_create_session(&who.owner).await?;
         self.check_name_is_free(&who.owner, spec.name.as_deref(), claim.id).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
-        self.create_in_worker(who, claim.id, &spec, request_key.key.is_some()).await
+        self.create_in_worker(who, claim.id, &spec, files, request_key.key.is_some()).await
     }
 
     /// Creates the session in the worker, and then writes the row with the defaults that the worker filled in. If the
@@ -64,6 +89,7 @@ impl Gateway {
         who: &Identity,
         id: SessionId,
         spec: &SessionSpec,
+        files: Vec<TemplateFile>,
         has_key: bool,
     ) -> Result<Session, ApiError> {
         let session = self.worker.create_session(id, spec).await?;
@@ -72,6 +98,10 @@ impl Gateway {
             let _ = self.worker.end_session(id, true).await;
             let hint = "restart the worker with the current version, or leave `secret_env` out";
             return Err(ApiError::conflict("this worker is too old to keep variables secret", hint));
+        }
+        if let Err(error) = self.write_template(id, files).await {
+            let _ = self.worker.end_session(id, true).await;
+            return Err(error.into());
         }
         match self.store.create_session(&session_row(session.clone())).await {
             Ok(true) => {

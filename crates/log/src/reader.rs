@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use headwater_protocol::{Event, EventKind, Seq, Stream, Verdict};
@@ -26,6 +27,9 @@ pub struct ReaderOptions {
     /// Consecutive output of a stream comes in one event up to this size. A single record is never divided (but for
     /// the first of a tail), and may be larger (up to 1 MiB).
     pub max_bytes: usize,
+    /// Output that was written later than this after the first of an event comes in an event of its own, so that it
+    /// keeps its time.
+    pub max_join: Duration,
     /// Begin so that this many bytes (of the included streams) are left to read, and report the rest as a gap.
     pub tail: Option<u64>,
     /// The streams to return.
@@ -34,7 +38,7 @@ pub struct ReaderOptions {
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self { max_bytes: 256 << 10, tail: None, streams: Streams::ALL }
+        Self { max_bytes: 256 << 10, max_join: Duration::MAX, tail: None, streams: Streams::ALL }
     }
 }
 
@@ -255,8 +259,9 @@ impl Reader {
         stream: Stream,
         offset: u64,
     ) -> (u64, Record) {
-        let mut seq = found.0;
-        let mut skipped = 0;
+        let (mut seq, mut skipped) = (found.0, 0);
+        let max_join_us = u64::try_from(self.options.max_join.as_micros()).unwrap_or(u64::MAX);
+        let until_us = found.1.at_us.saturating_add(max_join_us);
         while seq < view.last.seq && skipped < MAX_SKIPPED_RECORDS {
             seq += 1;
             if view.trimmed(seq).is_some() {
@@ -268,7 +273,8 @@ impl Reader {
                 Body::Output { stream: other, length } if other == stream => {
                     let end = record.ends.of(stream);
                     let joins = end.checked_sub(u64::from(length)) == Some(found.1.ends.of(stream));
-                    if !joins || end - offset > self.options.max_bytes as u64 {
+                    let is_later = record.at_us >= until_us;
+                    if !joins || is_later || end - offset > self.options.max_bytes as u64 {
                         break;
                     }
                     found = (seq, record);

@@ -1,11 +1,13 @@
 //! Environment variables of IDE deployments (`SESSION_MAX_MEMORY=2Gi` and the like). Each stands for keys of
 //! the configuration file and overrides them.
 
+mod file_limits;
 mod keys;
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
+pub use self::file_limits::FileLimits;
 pub use self::keys::keys;
 
 /// How a variable's value is converted.

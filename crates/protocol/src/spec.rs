@@ -46,6 +46,24 @@ impl Command {
             Self::Code { code, args, .. } => shorten_text(code) | shorten_list(args),
         }
     }
+
+    /// Whether [`Self::shorten`] has cut it, so that it can no longer run.
+    #[must_use]
+    pub fn is_shortened(&self) -> bool {
+        let last = match self {
+            Self::Argv(argv) => argv.last(),
+            Self::Shell(line) => Some(line),
+            Self::Code { code, args, .. } => args.last().filter(|arg| ends_cut(arg)).or(Some(code)),
+        };
+        last.is_some_and(|text| ends_cut(text))
+    }
+}
+
+/// Whether the last line is the one that replaces what was cut.
+fn ends_cut(text: &str) -> bool {
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    let size = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(" bytes in all]"));
+    size.and_then(|size| size.parse::<usize>().ok()).is_some_and(|size| size > MAX_COMMAND_BYTES)
 }
 
 fn shorten_text(text: &mut String) -> bool {
@@ -403,7 +421,9 @@ mod tests {
         for mut command in
             [Command::Shell(long.clone()), Command::Argv(arguments()), Command::Argv(vec![long]), code]
         {
+            assert!(!command.is_shortened());
             assert!(command.shorten() && !command.clone().shorten());
+            assert!(command.is_shortened());
             let text = serde_json::to_string(&command).unwrap();
             assert!(text.len() < 3 * SHORTENED_BYTES && text.contains(" bytes in all]"), "{text}");
         }

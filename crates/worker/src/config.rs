@@ -15,8 +15,8 @@ use std::time::Duration;
 use headwater_log::LosslessOptions;
 pub use headwater_network::config as network;
 use headwater_network::config::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
-use headwater_protocol::settings;
-use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
+use headwater_protocol::settings::{self, FileLimits};
+use headwater_protocol::units::{format_duration, parse_duration};
 use headwater_protocol::{Limits, SandboxKind};
 use headwater_sandbox::wire::Bind;
 use serde::{Deserialize, Serialize};
@@ -287,6 +287,8 @@ struct File {
     /// Settings of the gateway.
     #[serde(rename = "auth", skip_serializing)]
     _auth: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "templates", skip_serializing)]
+    _templates: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -335,24 +337,7 @@ impl From<&Config> for File {
             _quotas: None,
             _watchdog: None,
             _auth: None,
-        }
-    }
-}
-
-impl From<&Limits> for FileLimits {
-    fn from(limits: &Limits) -> Self {
-        let time = |ms: Option<u64>| ms.map(|ms| format_duration(Duration::from_millis(ms)));
-        Self {
-            memory: limits.memory_bytes.map(format_bytes),
-            cpus: limits.cpus,
-            pids: limits.pids,
-            open_files: limits.open_files,
-            file: limits.file_bytes.map(format_bytes),
-            disk: limits.disk_bytes.map(format_bytes),
-            inodes: limits.inodes,
-            output: limits.output_bytes.map(format_bytes),
-            wall: time(limits.wall_ms),
-            cpu: time(limits.cpu_ms),
+            _templates: None,
         }
     }
 }
@@ -379,21 +364,6 @@ impl FileHibernation {
             warning: self.warning.map_or(Ok(now.warning), |text| time("warning", &text))?,
         })
     }
-}
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct FileLimits {
-    memory: Option<String>,
-    cpus: Option<f64>,
-    pids: Option<u64>,
-    open_files: Option<u64>,
-    file: Option<String>,
-    disk: Option<String>,
-    inodes: Option<u64>,
-    output: Option<String>,
-    wall: Option<String>,
-    cpu: Option<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -465,31 +435,6 @@ impl File {
         config.languages = self.languages;
         self.builds.apply(&mut config.builds)?;
         Ok(())
-    }
-}
-
-impl FileLimits {
-    pub(crate) fn parse(self) -> Result<Limits, String> {
-        let bytes = |name: &str, text: Option<String>| {
-            text.map(|text| parse_bytes(&text)).transpose().map_err(|e| format!("limits.{name}: {e}"))
-        };
-        let ms = |name: &str, text: Option<String>| {
-            let time = text.map(|text| parse_duration(&text)).transpose();
-            let time = time.map_err(|e| format!("limits.{name}: {e}"))?;
-            Ok::<_, String>(time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
-        };
-        Ok(Limits {
-            memory_bytes: bytes("memory", self.memory)?,
-            cpus: self.cpus,
-            pids: self.pids,
-            open_files: self.open_files,
-            file_bytes: bytes("file", self.file)?,
-            disk_bytes: bytes("disk", self.disk)?,
-            inodes: self.inodes,
-            output_bytes: bytes("output", self.output)?,
-            wall_ms: ms("wall", self.wall)?,
-            cpu_ms: ms("cpu", self.cpu)?,
-        })
     }
 }
 

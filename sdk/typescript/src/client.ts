@@ -13,6 +13,7 @@ import type {
   Setting,
   SignedIn,
   StartRequest,
+  Template,
 } from './types.js';
 
 export interface RunOptions {
@@ -83,6 +84,11 @@ export class Headwater {
 
   async languages(): Promise<Language[]> {
     return (await this.request<Schemas['LanguageList']>('GET', '/v1/languages')).languages;
+  }
+
+  /** What a session can start from: the `template` of `sessions.create`. */
+  async templates(): Promise<Template[]> {
+    return (await this.request<Schemas['TemplateList']>('GET', '/v1/templates')).items;
   }
 
   /** The caller and its rights. */

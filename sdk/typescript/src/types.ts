@@ -11,6 +11,8 @@ export type SessionRequest = Partial<Schemas['SessionRequest']>;
 export type SessionPatch = Schemas['SessionPatch'];
 export type SessionState = Schemas['SessionStateName'];
 export type SessionUsage = Schemas['SessionUsage'];
+/** Files and limits that a session can start with. */
+export type Template = Schemas['Template'];
 export type ForkRequest = Schemas['ForkRequest'];
 export type Snapshot = Schemas['Snapshot'];
 export type Member = Schemas['Member'];

@@ -326,3 +326,18 @@ async fn a_gateway_that_is_killed_in_the_middle_costs_a_reconnect_and_no_byte() 
     assert_eq!(names(&all).iter().filter(|name| **name == "exited").count(), 1);
     Ok(())
 }
+
+#[tokio::test]
+async fn output_of_an_ended_execution_keeps_the_time_at_which_it_was_written() -> Result<()> {
+    let server = TestServer::small().await?;
+    let me = server.api();
+    let id = me.one_shot(&json!({"shell": "echo one; sleep 0.5; echo two"})).await?;
+    me.closed(&id).await?;
+    for query in ["", "batch_ms=0"] {
+        let events = me.follow(&id, query).await?.rest().await?;
+        let output: Vec<_> = events.iter().filter(|event| event["type"] == "stdout").collect();
+        let times: Vec<_> = output.iter().filter_map(|event| event["at_ms"].as_u64()).collect();
+        assert!(matches!(times[..], [one, two] if two >= one + 400), "{output:?}");
+    }
+    Ok(())
+}

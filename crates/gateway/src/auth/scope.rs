@@ -58,6 +58,7 @@ impl Area {
                 Self::Server
             }
             "sessions" => Self::in_session(&words),
+            "templates" => Self::Sessions,
             "tools" => Self::of_tool(words.get(1).copied().unwrap_or_default()),
             "executions" | "conversations" | "tool-progress" | "chat" => Self::Executions,
             "terminals" | "recordings" => Self::Terminals,

@@ -2,6 +2,7 @@
 //! [`search`] selects executions by what was run and how it ended.
 
 mod control;
+mod rerun;
 mod search;
 mod stdin;
 
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .routes(routes!(start, list))
         .routes(routes!(get, delete))
         .merge(control::routes())
+        .merge(rerun::routes())
         .merge(stdin::routes())
 }
 

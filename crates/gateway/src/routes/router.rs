@@ -69,6 +69,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::sessions::routes())
         .merge(routes::rules::routes())
         .merge(routes::shares::routes())
+        .merge(routes::templates::routes())
         .merge(routes::terminals::routes())
         .merge(routes::tokens::routes())
         .merge(routes::tool_progress::routes())

@@ -55,8 +55,11 @@ async fn create(
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<SessionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let Keyed { value, request_key } = request;
-    let session = gateway.create_session(&who, value.into(), request_key).await?;
+    let Keyed { mut value, request_key } = request;
+    let session = match value.template.take() {
+        Some(template) => gateway.create_session_from(&who, &template, value.into(), request_key).await?,
+        None => gateway.create_session(&who, value.into(), request_key).await?,
+    };
     let location = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
     Ok((StatusCode::CREATED, location, JsonBody(gateway.with_activity(session_body(session)).await)))
 }

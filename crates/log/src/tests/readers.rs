@@ -1,5 +1,7 @@
 //! Readers: batches, positions, filters, tails.
 
+use std::time::Duration;
+
 use super::*;
 
 fn options(max_bytes: usize) -> ReaderOptions {
@@ -37,6 +39,19 @@ fn records_of_a_stream_come_together_up_to_the_wanted_size_and_resume_is_exact()
         }
         assert_eq!(at, 3000);
     }
+}
+
+#[test]
+fn output_that_was_written_later_comes_in_an_event_of_its_own() {
+    let place = Place::new();
+    let (log, mut writer) = place.create(PLENTY);
+    for _ in 0..3 {
+        writer.append(Stream::Stdout, b"line").unwrap();
+    }
+    let count = |max_join| {
+        drain(&mut log.reader(Seq(0), ReaderOptions { max_join, ..ReaderOptions::default() })).len()
+    };
+    assert_eq!((count(Duration::ZERO), count(Duration::MAX)), (3, 1));
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub struct SessionRequest {
     /// in the results of tools. A secret value has at least 4 bytes.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub secret_env: BTreeSet<String>,
+    /// The template that it starts from (`GET /v1/templates`): its files are written into the workspace, and its limits
+    /// apply where `limits` has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
     /// Limits of the session.
     pub limits: Limits,
     /// The session ends after this long without an execution.
@@ -38,9 +42,11 @@ pub struct SessionRequest {
     pub network: Network,
 }
 
+/// Without the template, which the gateway applies.
 impl From<SessionRequest> for SessionSpec {
     fn from(request: SessionRequest) -> Self {
-        let SessionRequest { name, env, secret_env, limits, idle_timeout_ms, metadata, network } = request;
+        let SessionRequest { name, env, secret_env, limits, idle_timeout_ms, metadata, network, template: _ } =
+            request;
         Self {
             name,
             env,

@@ -22,6 +22,9 @@ pub(crate) type FollowStream = Pin<Box<dyn Stream<Item = Result<v1::FollowRespon
 /// The largest event. A follower that does not read keeps it in memory as read, as encoded, and in the buffers of the
 /// transport (see `connections.rs`).
 const MAX_EVENT_BYTES: usize = 32 << 10;
+/// Output that was written later than this after the first bytes of an event starts an event of its own, so that
+/// recordings and charts keep the time at which each part was written.
+const JOIN: Duration = Duration::from_millis(100);
 /// The most events in one message.
 const MAX_EVENTS: usize = 256;
 
@@ -32,8 +35,9 @@ struct Follower {
     tail: Option<u64>,
     batch: Duration,
     batch_bytes: usize,
-    /// Whether output was sent. The first output is not held back, so that it appears at once.
-    has_output: bool,
+    /// When output was last sent. Output is held back only after other output, so that what a quiet program prints
+    /// appears at once.
+    sent_at: Option<Instant>,
     ended: bool,
     redactor: Option<Redactor>,
 }
@@ -58,7 +62,8 @@ pub(crate) fn follow(
     if after > last {
         return Err(past_end(&LogError::PastEnd { after: after.0, last: last.0 }));
     }
-    let reader = ReaderOptions { max_bytes: MAX_EVENT_BYTES, tail: options.tail_bytes, streams };
+    let reader =
+        ReaderOptions { max_bytes: MAX_EVENT_BYTES, max_join: JOIN, tail: options.tail_bytes, streams };
     let reader =
         if options.lossless { log.lossless_reader(after, reader) } else { Ok(log.reader(after, reader)) };
     let follower = Follower {
@@ -69,7 +74,7 @@ pub(crate) fn follow(
         tail: options.tail_bytes.filter(|_| !options.lossless),
         batch: Duration::from_millis(options.batch_ms.into()),
         batch_bytes: options.batch_bytes as usize,
-        has_output: false,
+        sent_at: None,
         ended: false,
         redactor,
     };
@@ -116,7 +121,7 @@ impl Follower {
             },
         };
         let mut batch = Batch::default();
-        let hold = (self.has_output && !self.batch.is_zero()).then(|| Instant::now() + self.batch);
+        let hold = self.sent_at.map(|at| at + self.batch).filter(|until| *until > Instant::now());
         self.add(&mut batch, first);
         while !self.ended && !batch.is_full(self.batch_bytes, hold.is_some()) {
             let next = match (self.reader.try_next()?, hold) {
@@ -133,6 +138,9 @@ impl Follower {
         if self.tail.is_some() {
             self.reader.skip_to_tail()?;
         }
+        if batch.has_output() {
+            self.sent_at = Some(Instant::now());
+        }
         Ok(Some(v1::FollowResponse { events: batch.events() }))
     }
 
@@ -147,7 +155,6 @@ impl Follower {
         {
             *bytes = redactor.redact(*offset, std::mem::take(bytes));
         }
-        self.has_output |= matches!(event.kind, EventKind::Output { .. });
         self.ended = match event.kind {
             EventKind::Closed => true,
             EventKind::Exited(_) => self.until == v1::Until::Exited,
@@ -218,6 +225,25 @@ mod tests {
         let bytes = bytes::Bytes::from_static(b"1234567890");
         let kind = EventKind::Output { stream: headwater_protocol::Stream::Stdout, offset: 5, bytes };
         assert_eq!(events, [Event { seq: Seq(6), at_ms: events[0].at_ms, kind }]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn output_after_a_pause_is_sent_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, mut writer) =
+            Log::create(&folder.path().join("log"), ExecutionId::random(), LogOptions::new(1 << 20)).unwrap();
+        let options = v1::FollowOptions { batch_ms: 100, ..v1::FollowOptions::default() };
+        let mut responses = follow(&log, &options, None).unwrap();
+        for pause in [100, 5_000] {
+            writer.append(headwater_protocol::Stream::Stdout, b"first").unwrap();
+            assert!(responses.next().now_or_never().is_some(), "after a pause");
+            writer.append(headwater_protocol::Stream::Stdout, b"second").unwrap();
+            let mut held = responses.next();
+            assert!((&mut held).now_or_never().is_none(), "right after other output");
+            tokio::time::advance(Duration::from_millis(100)).await;
+            assert!(held.now_or_never().is_some());
+            tokio::time::advance(Duration::from_millis(pause)).await;
+        }
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ use headwater_protocol::Limits;
 use headwater_protocol::units::{format_duration, parse_duration};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::config::FileLimits;
+use headwater_protocol::settings::FileLimits;
 
 /// The longest name of a language.
 const MAX_NAME_BYTES: usize = 64;

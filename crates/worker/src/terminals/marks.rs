@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::stream::{BoxStream, StreamExt, iter, unfold};
 use headwater_contract::{Fault, FaultKind, v1};
-use headwater_log::{LogError, Reader, ReaderOptions, Streams};
+use headwater_log::{LogError, Reader, ReaderOptions};
 use headwater_protocol::{EventKind, Seq};
 use headwater_screen::{Mark, MarkFinder};
 use tonic::Status;
@@ -37,7 +37,7 @@ pub(crate) fn follow(
 ) -> Result<Marks, Fault> {
     let log = execution.log()?;
     // One record at a time: a mark is reported with its record.
-    let options = ReaderOptions { max_bytes: 1, tail: None, streams: Streams::ALL };
+    let options = ReaderOptions { max_bytes: 1, ..ReaderOptions::default() };
     let follower = Follower {
         reader: log.reader(Seq(after.saturating_sub(MAX_MARK_RECORDS)), options),
         finder: MarkFinder::new(secret),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headwater_log::{Log, LogError, Reader, ReaderOptions, Streams};
+use headwater_log::{Log, LogError, Reader, ReaderOptions};
 use headwater_protocol::{EventKind, Seq};
 use headwater_screen::{Options, Screen};
 
@@ -76,7 +76,7 @@ pub(crate) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
 
 /// One record at a time: a size may be between any two.
 pub(crate) fn reader(log: &Arc<Log>, after: u64) -> Reader {
-    log.reader(Seq(after), ReaderOptions { max_bytes: 1, tail: None, streams: Streams::ALL })
+    log.reader(Seq(after), ReaderOptions { max_bytes: 1, ..ReaderOptions::default() })
 }
 
 /// The screen of an execution that has ended. Reads files, so it may block for a moment.
@@ -85,7 +85,7 @@ pub(crate) fn shown(hub: &Hub, execution: &Execution, scrollback: Option<usize>)
     let log = execution.log().map_err(|_| LogError::NotClosed)?;
     let from_its_end = seq == 0 && log.head().ends.total() > MAX_REPLAY_BYTES;
     let tail = from_its_end.then_some(MAX_REPLAY_BYTES);
-    let mut reader = log.reader(Seq(seq), ReaderOptions { max_bytes: 1, tail, streams: Streams::ALL });
+    let mut reader = log.reader(Seq(seq), ReaderOptions { max_bytes: 1, tail, ..ReaderOptions::default() });
     let mut ahead = ahead.into_iter().peekable();
     let mut last = seq;
     while let Some(event) = reader.try_next()? {

@@ -1387,6 +1387,8 @@ class SessionRequest(TypedDict):
     env: NotRequired[dict[str, str]]
     # The names of the variables in `env` whose values are secret: no response contains them, and they are masked in the results of tools. A secret value has at least 4 bytes.
     secret_env: NotRequired[list[str]]
+    # The template that it starts from (`GET /v1/templates`): its files are written into the workspace, and its limits apply where `limits` has none.
+    template: NotRequired[str | None]
     # Limits of the session.
     limits: NotRequired[Limits]
     # The session ends after this long without an execution.
@@ -1626,6 +1628,32 @@ class StartedExecution(TypedDict):
     status: ExecutionStatusName
     # The process id inside the session, while it is running.
     pid: NotRequired[int | None]
+
+
+class Template(TypedDict):
+    """What a session can start from."""
+
+    # The name, as used in a request for a session.
+    name: str
+    # A title for people.
+    title: str
+    # What it is for.
+    description: str
+    # The language that it needs.
+    language: NotRequired[str | None]
+    # Whether that language is installed; true if it needs none.
+    available: bool
+    # The file to open first.
+    open: NotRequired[str | None]
+    # The limits of a session, unless the request has others.
+    limits: Limits
+
+
+class TemplateList(TypedDict):
+    """The templates."""
+
+    # All templates, by name.
+    items: list[Template]
 
 
 class Terminal(TypedDict):

@@ -451,6 +451,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executions/{id}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs an execution again, with the same command, working directory, variables, limits and terminal.
+         * @description It runs in the same session or, if that has ended, in a dedicated one. Its input is not kept: input that was part
+         *     of the request is empty, and input that was sent later can be sent again.
+         */
+        post: operations["rerunExecution"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/executions/{id}/resize": {
         parameters: {
             query?: never;
@@ -1340,7 +1361,7 @@ export interface paths {
         };
         /**
          * Lists the rules by which commands of agents run in a session without a question.
-         * @description A person adds a rule with the answer "Always allow" to a question of `/mcp`; nothing else does.
+         * @description A person adds a rule with the answer \"Always allow\" to a question of `/mcp`; nothing else does.
          */
         get: operations["listRules"];
         put?: never;
@@ -1610,6 +1631,23 @@ export interface paths {
          *     administrators.
          */
         get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the templates: files and limits that a session can start with (`template` of `POST /v1/sessions`). */
+        get: operations["listTemplates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3852,6 +3890,11 @@ export interface components {
              *     in the results of tools. A secret value has at least 4 bytes.
              */
             secret_env?: string[];
+            /**
+             * @description The template that it starts from (`GET /v1/templates`): its files are written into the workspace, and its limits
+             *     apply where `limits` has none.
+             */
+            template?: string | null;
             /** @description Limits of the session. */
             limits?: components["schemas"]["Limits"];
             /**
@@ -4228,6 +4271,28 @@ export interface components {
         } | {
             /** @description These bytes in base64, then end of file. */
             base64: string;
+        };
+        /** @description What a session can start from. */
+        Template: {
+            /** @description The name, as used in a request for a session. */
+            name: string;
+            /** @description A title for people. */
+            title: string;
+            /** @description What it is for. */
+            description: string;
+            /** @description The language that it needs. */
+            language?: string | null;
+            /** @description Whether that language is installed; true if it needs none. */
+            available: boolean;
+            /** @description The file to open first. */
+            open?: string | null;
+            /** @description The limits of a session, unless the request has others. */
+            limits: components["schemas"]["Limits"];
+        };
+        /** @description The templates. */
+        TemplateList: {
+            /** @description All templates, by name. */
+            items: components["schemas"]["Template"][];
         };
         /** @description A terminal of a session. */
         Terminal: {
@@ -5488,8 +5553,8 @@ export interface operations {
                 /** @description The event that ends the stream: `closed` if absent. */
                 until?: components["schemas"]["Until"];
                 /**
-                 * @description After the first output, hold output back for up to this long to send fewer, larger events: 100 if
-                 *     absent; 0 sends everything immediately.
+                 * @description Send output at most this often, in fewer and larger events: 100 if absent; 0 sends everything immediately.
+                 *     The first output after a pause of this length is sent at once.
                  */
                 batch_ms?: number;
                 /** @description Send held-back output early once this many bytes have accumulated: 4096 if absent. */
@@ -5753,8 +5818,8 @@ export interface operations {
                 /** @description The event that ends the stream: `closed` if absent. */
                 until?: components["schemas"]["Until"];
                 /**
-                 * @description After the first output, hold output back for up to this long to send fewer, larger events: 100 if
-                 *     absent; 0 sends everything immediately.
+                 * @description Send output at most this often, in fewer and larger events: 100 if absent; 0 sends everything immediately.
+                 *     The first output after a pause of this length is sent at once.
                  */
                 batch_ms?: number;
                 /** @description Send held-back output early once this many bytes have accumulated: 4096 if absent. */
@@ -5970,6 +6035,53 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    rerunExecution: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that is sent again with the same key is carried out once. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description the execution */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One run of a program in a session. */
+            201: {
+                headers: {
+                    /** @description the URL of the new execution */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Execution"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description its command is no longer kept in full */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -7088,8 +7200,8 @@ export interface operations {
                 /** @description The event that ends the stream: `closed` if absent. */
                 until?: components["schemas"]["Until"];
                 /**
-                 * @description After the first output, hold output back for up to this long to send fewer, larger events: 100 if
-                 *     absent; 0 sends everything immediately.
+                 * @description Send output at most this often, in fewer and larger events: 100 if absent; 0 sends everything immediately.
+                 *     The first output after a pause of this length is sent at once.
                  */
                 batch_ms?: number;
                 /** @description Send held-back output early once this many bytes have accumulated: 4096 if absent. */
@@ -9232,6 +9344,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Settings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listTemplates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The templates. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateList"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -25,6 +25,10 @@ export class Executions {
     const { lossless, ...rest } = call ?? {};
     return this.http.once(route`/v1/sessions/${session}/executions`, { body, query: { lossless }, ...rest });
   }
+  /** Runs an execution again, with the same command, variables and limits. Its input is not kept. */
+  rerun(id: string, call?: KeyedCall): Promise<t.Execution> {
+    return this.http.once(route`/v1/executions/${id}/rerun`, call ?? {});
+  }
   follow(id: string, options?: FollowOptions): AsyncGenerator<t.ExecutionEvent, void> {
     return followExecution(this.http, id, options);
   }

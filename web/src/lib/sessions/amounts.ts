@@ -1,4 +1,21 @@
-// Sizes and times as people write them: `512 MiB`, `1.5g`, `90s`, `2 h`.
+// Sizes and times as people write them: `512 MiB`, `1.5g`, `90s`, `2 h`; and limits as people read them.
+
+import type { Limits } from 'headwater';
+import { runs } from '$lib/strings/runs';
+import { bytes, count, duration } from '$lib/ui';
+
+/** The amount of a limit, by the unit in its name. */
+export function limitText(name: string, value: number): string {
+  if (name.endsWith('_bytes')) return bytes(value);
+  if (name.endsWith('_ms')) return duration(value);
+  return count(value);
+}
+
+/** All limits that are set: `Memory 1.0 GiB, Processes 90`. Empty if there are none. */
+export function limitsText(limits: Limits): string {
+  const set = Object.entries(limits).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
+  return set.map(([name, value]) => `${runs.details.limit[name] ?? name} ${limitText(name, value)}`).join(', ');
+}
 
 const SIZES: Readonly<Record<string, number>> = {
   '': 1,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseSize, parseTime } from './amounts';
 import { NO_LIMITS, parseEnvLines, PRESET_LIMITS, presetOf, requestOf, type SessionForm } from './form';
 
-const empty: SessionForm = { name: ' ', network: 'none', idle: '', limits: NO_LIMITS, env: [] };
+const empty: SessionForm = { template: '', name: ' ', network: 'none', idle: '', limits: NO_LIMITS, env: [] };
 
 describe('amounts', () => {
   it('reads sizes', () => {
@@ -30,6 +30,7 @@ describe('requestOf', () => {
 
   it('has everything that was', () => {
     const form: SessionForm = {
+      template: 'python',
       name: ' api ',
       network: 'packages',
       idle: '2h',
@@ -41,6 +42,7 @@ describe('requestOf', () => {
       ],
     };
     expect(requestOf(form).request).toEqual({
+      template: 'python',
       name: 'api',
       network: 'packages',
       idle_timeout_ms: 7_200_000,

@@ -26,6 +26,8 @@ export interface EnvField {
 
 /** Everything that can be filled in. */
 export interface SessionForm {
+  /** The name of a template, or empty. */
+  template: string;
   name: string;
   network: 'none' | 'packages' | 'full';
   idle: string;
@@ -87,6 +89,7 @@ export function requestOf(
   const name = form.name.trim();
   const request: SessionRequest = {
     network: form.network,
+    ...(form.template ? { template: form.template } : {}),
     ...(name ? { name } : {}),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
     ...(idle === null ? {} : { idle_timeout_ms: idle }),

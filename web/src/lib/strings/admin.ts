@@ -149,7 +149,6 @@ export const admin = {
     of: (used: string, quota: string): string => `${used} of ${quota}`,
     noQuota: (used: string): string => `${used}, no quota`,
     waiting: 'Waiting starts',
-    noneWaiting: 'Nothing waits.',
     place: (place: number): string => `place ${place}`,
     waited: (time: string): string => `waiting for ${time}`,
     diskKinds: { workspaces: 'Workspaces', snapshots: 'Snapshots', logs: 'Logs' },

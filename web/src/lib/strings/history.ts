@@ -75,7 +75,6 @@ export const history = {
   select: 'Select for comparison',
   selectLabel: (command: string): string => `Select ${command} for comparison`,
   rerun: 'Run again',
-  rerunTitle: 'Runs the same command; its input and variables are not kept',
   rerunStarted: 'Started again.',
   replay: 'Replay',
   shareLink: 'Copy link for guests',
@@ -86,7 +85,6 @@ export const history = {
   linkTitle: 'Link for guests',
   linkText: (days: number): string =>
     `Whoever has this link can read this session and its executions without an account, for ${days} days. Revoke it in the session's share dialog.`,
-  openSession: 'Open session',
   cancelRun: 'Cancel',
   cancelled: 'Cancelled.',
   remove: 'Delete log',

@@ -30,10 +30,8 @@ export const ide = {
   collapse: 'Collapse all folders',
   more: 'More',
   openSide: 'Open to the side',
-  openTerminalHere: 'Copy `cd` command',
   tree: 'Files of the workspace',
   nameLabel: 'Name',
-  dropHere: 'Drop to upload here',
   uploading: (done: number, all: number) => `Uploading ${done} of ${all}`,
   uploaded: (count: number) => (count === 1 ? '1 file uploaded' : `${count} files uploaded`),
   uploadFailed: (name: string) => `${name} was not uploaded`,
@@ -80,7 +78,6 @@ export const ide = {
   saved: (time: string) => `saved ${time}`,
   saving: 'saving…',
   notSaved: 'not saved',
-  keptInBrowser: 'kept in this browser',
   tooLargeToKeep: 'This text is too large to be kept in the browser. Save it before you close the tab.',
   restoredDraft: (name: string) => `Unsaved text of ${name} was restored`,
   discard: 'Discard',
@@ -101,7 +98,6 @@ export const ide = {
   imageAlt: (name: string) => `The picture ${name}`,
   pixels: (width: number, height: number) => `${width} × ${height}`,
   closeUnsaved: (name: string) => `${name} closed without saving`,
-  reopen: 'Reopen',
 
   run: (label: string) => `Run ${label}`,
   build: 'Build',
@@ -182,14 +178,12 @@ export const ide = {
   inputPlaceholder: 'Type input and press Enter',
   send: 'Send',
   endInput: 'End of input (Ctrl+D)',
-  inputFailed: 'The input did not arrive',
 
   noOutput: 'Nothing has run yet',
   noOutputText: 'Run a file, and its output appears here while it is written.',
   noExecutions: 'Nothing has run in this session yet.',
   builds: 'build',
   openExecution: 'Open as a page',
-  outputFailed: 'The output could not be loaded',
 
   noProblems: 'No problems',
   noProblemsText: 'Errors and warnings of builds appear here, and in the editor.',
@@ -228,7 +222,6 @@ export const ide = {
   cpuUse: 'CPU',
   line: (line: number, column: number) => `Ln ${line}, Col ${column}`,
   selected: (count: number) => `${count} selected`,
-  watching: 'live',
   watchStates: {
     connecting: 'connecting',
     connected: 'live',
@@ -241,6 +234,5 @@ export const ide = {
   showSide: 'Files and search',
   showRight: 'Output',
   showBottom: 'Terminal and problems',
-  resetLayout: 'Reset the layout',
   ahead: (ahead: number, behind: number) => `${ahead} ahead, ${behind} behind`,
 };

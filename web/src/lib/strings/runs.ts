@@ -62,7 +62,6 @@ export const runs = {
     what: (kind: string, size: string) => `${kind}, ${size}`,
     unknown: 'Binary data',
     asText: 'Show as text',
-    asImage: 'Show the image',
     waiting: 'The image appears when the program has written all of it.',
     tooLarge: 'The image is too large to show here.',
     broken: 'The image cannot be shown.',
@@ -209,6 +208,5 @@ export const runs = {
     removed: 'The log of this execution was removed',
     removedText: 'How it ended is still known; its output is not.',
     notifyTitle: 'Execution ended',
-    rerunStarted: 'Started again',
   },
 };

@@ -44,8 +44,8 @@ pub(crate) struct EventQuery {
     /// The event that ends the stream: `closed` if absent.
     #[param(inline)]
     pub(crate) until: Option<Until>,
-    /// After the first output, hold output back for up to this long to send fewer, larger events: 100 if
-    /// absent; 0 sends everything immediately.
+    /// Send output at most this often, in fewer and larger events: 100 if absent; 0 sends everything immediately.
+    /// The first output after a pause of this length is sent at once.
     #[param(maximum = 10_000)]
     pub(crate) batch_ms: Option<u32>,
     /// Send held-back output early once this many bytes have accumulated: 4096 if absent.

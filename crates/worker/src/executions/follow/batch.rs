@@ -4,14 +4,10 @@ use bytes::{Bytes, BytesMut};
 use headwater_contract::v1;
 use headwater_protocol::{Event, EventKind, Seq, Stream};
 
-use super::{MAX_EVENT_BYTES, MAX_EVENTS};
+use super::{JOIN, MAX_EVENT_BYTES, MAX_EVENTS};
 
 /// Events are joined up to this size: copying larger ones would cost more than it saves.
 const JOIN_BYTES: usize = 16 << 10;
-
-/// Output that was written later than this after the first bytes of an event starts an event of its own, so that
-/// recordings and charts keep the time at which each part was written.
-const JOIN_MS: u64 = 100;
 
 /// The events of one message.
 #[derive(Default)]
@@ -85,7 +81,7 @@ impl Batch {
             Some(open)
                 if open.stream == stream
                     && open.offset + open.bytes.len() as u64 == offset
-                    && at_ms.saturating_sub(open.first_ms) < JOIN_MS
+                    && u128::from(at_ms.saturating_sub(open.first_ms)) < JOIN.as_millis()
                     && open.bytes.len() + bytes.len() <= JOIN_BYTES =>
             {
                 (open.seq, open.at_ms) = (seq, at_ms);
@@ -106,6 +102,10 @@ impl Batch {
     pub(crate) fn events(mut self) -> Vec<v1::Event> {
         self.close();
         self.events
+    }
+
+    pub(crate) const fn has_output(&self) -> bool {
+        self.bytes > 0
     }
 
     /// Whether to send the batch now; one that is held back is sent early when it has `batch_bytes`.

@@ -9,7 +9,16 @@ from typing import Any, Self, Unpack, cast
 import httpx
 
 from .._shared import Collector, Query, Result
-from ..types import Caller, Event, Language, LanguageList, ServerInfo, StartRequest
+from ..types import (
+    Caller,
+    Event,
+    Language,
+    LanguageList,
+    ServerInfo,
+    StartRequest,
+    Template,
+    TemplateList,
+)
 from .builds import AsyncBuilds
 from .executions import AsyncExecutions
 from .files import AsyncFiles
@@ -80,6 +89,10 @@ class AsyncHeadwater:
 
     async def languages(self) -> Sequence[Language]:
         return cast(LanguageList, await self.request("GET", "/v1/languages"))["languages"]
+
+    async def templates(self) -> Sequence[Template]:
+        """What a session can start from: the `template` of `sessions.create`."""
+        return cast(TemplateList, await self.request("GET", "/v1/templates"))["items"]
 
     async def me(self) -> Caller:
         """The caller and its rights."""

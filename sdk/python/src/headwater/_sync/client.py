@@ -10,7 +10,16 @@ from typing import Any, Self, Unpack, cast
 import httpx
 
 from .._shared import Collector, Query, Result
-from ..types import Caller, Event, Language, LanguageList, ServerInfo, StartRequest
+from ..types import (
+    Caller,
+    Event,
+    Language,
+    LanguageList,
+    ServerInfo,
+    StartRequest,
+    Template,
+    TemplateList,
+)
 from .builds import Builds
 from .executions import Executions
 from .files import Files
@@ -81,6 +90,10 @@ class Headwater:
 
     def languages(self) -> Sequence[Language]:
         return cast(LanguageList, self.request("GET", "/v1/languages"))["languages"]
+
+    def templates(self) -> Sequence[Template]:
+        """What a session can start from: the `template` of `sessions.create`."""
+        return cast(TemplateList, self.request("GET", "/v1/templates"))["items"]
 
     def me(self) -> Caller:
         """The caller and its rights."""

@@ -49,6 +49,14 @@ class Executions:
         execution = self._http.once(route, idempotency_key, json=request, query=query)
         return cast(Execution, execution)
 
+    def rerun(self, execution: str, *, idempotency_key: str | None = None) -> Execution:
+        """Runs an execution again, with the same command, variables and limits.
+
+        Its input is not kept.
+        """
+        route = path("/v1/executions/{}/rerun", execution)
+        return cast(Execution, self._http.once(route, idempotency_key))
+
     def follow(
         self,
         execution: str,
