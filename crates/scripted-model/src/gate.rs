@@ -30,6 +30,12 @@ impl Gate {
         let _ = receiver.await; // the gate is gone: the end of the server
     }
 
+    /// How many answers wait.
+    pub(crate) fn waiting(&self) -> usize {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.iter().filter(|sender| !sender.is_closed()).count()
+    }
+
     /// Releases everything that waits, as soon as something does; returns how much it was, or 0 after a while.
     pub(crate) async fn release(&self) -> usize {
         let mut arrivals = self.arrivals.subscribe();

@@ -66,6 +66,11 @@ impl ScriptedModel {
         self.state.requests()
     }
 
+    /// How many answers wait for a release.
+    pub fn waiting(&self) -> usize {
+        self.state.gate.waiting()
+    }
+
     /// Releases everything that waits, as soon as something does; returns how much it was.
     pub async fn release(&self) -> usize {
         self.state.gate.release().await

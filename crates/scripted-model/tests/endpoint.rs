@@ -1,5 +1,7 @@
 //! The endpoint as its users see it.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
+
 use std::io::Read;
 use std::process::{Command, Stdio};
 
