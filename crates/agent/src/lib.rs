@@ -6,6 +6,7 @@
 //! answers, consent) reaches the turn through the same log. So a turn that a crash interrupted is continued from the log
 //! alone.
 
+pub mod export;
 mod journal;
 pub mod model;
 mod place;

@@ -29,9 +29,12 @@ pub(crate) use self::feed_body::{feed_response, result_response};
 pub(crate) use self::followed::Followed;
 pub(crate) use self::hub::{Hub, Subscription, Topic};
 pub(crate) use self::merge::{Feed, From};
+pub(crate) use self::position::Position;
 pub(crate) use self::result::{ToolResult, ToolResultBody};
+#[cfg(test)]
+pub(crate) use self::subject::tests::subject;
 pub(crate) use self::subject::{
     INTERACTIVE_KEY, MAX_BUFFER_KEY, RUN_COMMAND, Subject, TOOL_ARGS_KEY, TOOL_KEY,
 };
 pub(crate) use self::tool_calls::ToolEvent;
-pub(crate) use self::tool_progress::ToolProgress;
+pub(crate) use self::tool_progress::{ProgressType, ProgressUpdate, ToolProgress, updates};

@@ -64,6 +64,7 @@ pub struct Conversation {
     pub summaries: HashMap<MessageId, String>,
     index: HashMap<MessageId, usize>,
     calls: HashMap<String, (usize, usize)>,
+    turns: HashMap<MessageId, String>,
 }
 
 impl Conversation {
@@ -93,6 +94,12 @@ impl Conversation {
             Part::ToolCall(call) => Some(call),
             _ => None,
         }
+    }
+
+    /// The turn during which a message was added: that of an answer, and of a message that reached the agent while it
+    /// worked. None for a message that a turn answers.
+    pub fn turn_of(&self, id: &MessageId) -> Option<&str> {
+        self.turns.get(id).map(String::as_str)
     }
 
     /// The messages from the first one to this one.
@@ -280,6 +287,9 @@ impl Conversation {
             return;
         }
         self.unqueue(&message.id);
+        if let Some(turn_id) = self.running().map(|turn| turn.turn_id.clone()) {
+            self.turns.insert(message.id.clone(), turn_id);
+        }
         self.index.insert(message.id.clone(), self.messages.len());
         self.messages.push(Message { created_at_ms: at_ms, ..message.clone() });
         self.leaf = Some(message.id.clone());

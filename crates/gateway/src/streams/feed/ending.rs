@@ -68,8 +68,13 @@ impl Ending {
         self.source.zip(self.error.as_deref())
     }
 
+    /// The exit code; a negative one if the program has none of its own.
+    pub(crate) const fn exit_code(&self) -> i32 {
+        self.exit_code
+    }
+
     /// The line that is appended to stderr if the program has no exit code of its own.
-    pub(super) fn last_line(&self) -> Option<String> {
+    pub(crate) fn last_line(&self) -> Option<String> {
         let (source, text) = self.server_text()?;
         match (source, self.exit_code) {
             (Source::Timeout, _) => Some(format!("[SYSTEM: {text}]")),

@@ -53,54 +53,68 @@ pub(crate) enum ProgressType {
 
 /// The next frame of an event.
 pub(crate) fn step(subject: &Subject, event: &Event, position: Position) -> Step {
-    let status = |text: String| progress(subject, event, ProgressType::Status, text);
-    match &event.kind {
-        EventKind::Started { .. } => Step::whole(Some(status("running".into())), position, event),
+    let (updates, next) = updates(subject, event, position);
+    let mut frames: Vec<_> = updates.into_iter().map(frame).collect();
+    if matches!(event.kind, EventKind::Exited(_)) {
+        return Step::one_of(frames, position, event);
+    }
+    Step::whole(frames.pop(), next, event)
+}
+
+/// What an event adds for a reader at this position, and the position after it.
+pub(crate) fn updates(
+    subject: &Subject,
+    event: &Event,
+    position: Position,
+) -> (Vec<ProgressUpdate>, Position) {
+    let update = |kind: ProgressType, text: String| progress(subject, event, kind, text);
+    let (updates, position) = match &event.kind {
+        EventKind::Started { .. } => (vec![update(ProgressType::Status, "running".into())], position),
         EventKind::Output { stream, offset, bytes } => {
             let View::Text(carry) = position.view(*stream) else {
-                return Step::whole(None, position, event);
+                return (Vec::new(), position.after(event.seq));
             };
             let shown = Shown::of(subject.max_buffer, *offset, bytes.len());
             let bytes = bytes.get(..shown.bytes).unwrap_or(bytes);
             if is_binary(carry, bytes) {
                 let name = type_of(*stream).name();
                 let text = format!("{name} is binary and is not shown; its bytes are kept");
-                return Step::whole(Some(status(text)), position.with_view(*stream, View::Binary), event);
+                (vec![update(ProgressType::Status, text)], position.with_view(*stream, View::Binary))
+            } else {
+                let (mut text, mut carry) = carry.decode(bytes);
+                if let Some(limit) = shown.exceeded {
+                    text += &note(limit);
+                    carry = Utf8Carry::EMPTY;
+                }
+                let updates = (!text.is_empty()).then(|| update(type_of(*stream), text));
+                (updates.into_iter().collect(), position.with_view(*stream, View::Text(carry)))
             }
-            let (mut text, mut carry) = carry.decode(bytes);
-            if let Some(limit) = shown.exceeded {
-                text += &note(limit);
-                carry = Utf8Carry::EMPTY;
-            }
-            let frame = (!text.is_empty()).then(|| progress(subject, event, type_of(*stream), text));
-            Step::whole(frame, position.with_view(*stream, View::Text(carry)), event)
         }
-        EventKind::Gap { from_byte, .. } if hides(subject.max_buffer, *from_byte) => {
-            Step::whole(None, position, event)
-        }
+        EventKind::Gap { from_byte, .. } if hides(subject.max_buffer, *from_byte) => (Vec::new(), position),
         EventKind::Gap { stream, from_byte, to_byte } => {
             let bytes = to_byte.saturating_sub(*from_byte);
-            let frame = status(format!("{bytes} bytes of {} were skipped", type_of(*stream).name()));
+            let text = format!("{bytes} bytes of {} were skipped", type_of(*stream).name());
             let position = match position.view(*stream) {
                 View::Text(_) => position.with_view(*stream, View::default()),
                 View::Binary => position,
             };
-            Step::whole(Some(frame), position, event)
+            (vec![update(ProgressType::Status, text)], position)
         }
         EventKind::Exited(verdict) => {
-            let mut frames = Vec::new();
+            let mut updates = Vec::new();
             for (view, kind) in [(position.out, ProgressType::Stdout), (position.err, ProgressType::Stderr)] {
                 if let View::Text(carry) = view
                     && !carry.is_empty()
                 {
-                    frames.push(progress(subject, event, kind, carry.lost().to_owned()));
+                    updates.push(update(kind, carry.lost().to_owned()));
                 }
             }
-            frames.push(status(ended(verdict)));
-            Step::one_of(frames, position, event)
+            updates.push(update(ProgressType::Status, ended(verdict)));
+            (updates, position)
         }
-        EventKind::Closed => Step::whole(None, position, event),
-    }
+        EventKind::Closed => (Vec::new(), position),
+    };
+    (updates, position.after(event.seq))
 }
 
 const fn type_of(stream: Stream) -> ProgressType {
@@ -111,7 +125,8 @@ const fn type_of(stream: Stream) -> ProgressType {
 }
 
 impl ProgressType {
-    const fn name(self) -> &'static str {
+    /// The name in JSON.
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",
@@ -132,14 +147,17 @@ fn ended(verdict: &Verdict) -> String {
     }
 }
 
-fn progress(subject: &Subject, event: &Event, r#type: ProgressType, content: String) -> Frame {
-    let tool_call_id = subject.call_id.clone();
-    let progress = ProgressUpdate {
-        tool_call_id: tool_call_id.clone(),
+fn progress(subject: &Subject, event: &Event, r#type: ProgressType, content: String) -> ProgressUpdate {
+    ProgressUpdate {
+        tool_call_id: subject.call_id.clone(),
         r#type,
         content,
         timestamp: subject.time_of(event).0,
         execution_id: subject.execution_id(),
-    };
+    }
+}
+
+fn frame(progress: ProgressUpdate) -> Frame {
+    let tool_call_id = progress.tool_call_id.clone();
     json_frame(None, &ToolProgress { r#type: "tool-progress".to_owned(), tool_call_id, progress })
 }
