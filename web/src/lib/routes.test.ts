@@ -9,6 +9,8 @@ describe('routes', () => {
     ['/sessions/', 'Sessions', {}],
     ['/sessions/my%20session', 'Ide', { session: 'my session' }],
     ['/executions/exe_1', 'Execution', { id: 'exe_1' }],
+    ['/chat', 'Chat', {}],
+    ['/chat/cnv_1', 'Chat', { id: 'cnv_1' }],
     ['/settings', 'Settings', {}],
     ['/settings/tokens', 'Settings', { tab: 'tokens' }],
     ['/sessions/%E0%A4%A', 'Ide', { session: '%E0%A4%A' }],

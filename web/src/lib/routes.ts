@@ -23,6 +23,7 @@ export const routes: readonly Route[] = [
   { page: 'Terminal', pattern: '/terminal/:session', isFull: true },
   { page: 'Replay', pattern: '/executions/:id/replay', isFull: true },
   { page: 'Execution', pattern: '/executions/:id', isPublic: true, isFull: true },
+  { page: 'Chat', pattern: '/chat/:id?', isFull: true },
   { page: 'History', pattern: '/history' },
   { page: 'Admin', pattern: '/admin/:tab?' },
   { page: 'Settings', pattern: '/settings/:tab?' },

@@ -8,6 +8,7 @@ import Layers from '@lucide/svelte/icons/layers';
 import LogOut from '@lucide/svelte/icons/log-out';
 import Play from '@lucide/svelte/icons/play';
 import Settings from '@lucide/svelte/icons/settings';
+import MessageSquare from '@lucide/svelte/icons/message-square';
 import ShieldCheck from '@lucide/svelte/icons/shield-check';
 import SquareTerminal from '@lucide/svelte/icons/square-terminal';
 import SunMoon from '@lucide/svelte/icons/sun-moon';
@@ -41,6 +42,7 @@ function places(): Command[] {
   });
   const list = [
     go('home', strings.nav.home, House, '/', 'G H'),
+    go('chat', strings.nav.chat, MessageSquare, '/chat', 'G C'),
     go('sessions', strings.nav.sessions, Layers, '/sessions', 'G E'),
     go('history', strings.nav.history, History, '/history', 'G Y'),
     go('settings', strings.nav.settings, Settings, '/settings', 'G S'),

@@ -15,6 +15,7 @@ export const keyGroups: KeyGroup[] = [
       ['Mod+K', words.palette],
       ['?', words.help],
       ['G H', words.home],
+      ['G C', words.chat],
       ['G E', words.sessions],
       ['G Y', words.history],
       ['G S', words.settings],
@@ -29,6 +30,15 @@ export const keyGroups: KeyGroup[] = [
       ['Mod+P', words.file],
       ['Mod+Shift+F', words.search],
       ['Mod+`', words.terminal],
+    ],
+  },
+  {
+    title: words.groups.chat,
+    keys: [
+      ['Enter', words.send],
+      ['Shift+Enter', words.newLine],
+      ['Esc', words.stop],
+      ['C', words.newChat],
     ],
   },
   { title: words.groups.output, keys: [['Mod+F', words.find]] },

@@ -5,6 +5,7 @@ export const product = 'Headwater';
 export const nav = {
   label: 'Main',
   home: 'Home',
+  chat: 'Chat',
   sessions: 'Sessions',
   history: 'History',
   admin: 'Admin',
@@ -122,10 +123,21 @@ export const palette = {
 
 export const shortcuts = {
   title: 'Keyboard shortcuts',
-  groups: { everywhere: 'Everywhere', editor: 'Editor and files', terminal: 'Terminal', output: 'Output' },
+  groups: {
+    everywhere: 'Everywhere',
+    editor: 'Editor and files',
+    terminal: 'Terminal',
+    output: 'Output',
+    chat: 'Chat',
+  },
   palette: 'Command palette',
   help: 'This list',
   home: 'Go to Home',
+  chat: 'Go to Chat',
+  newChat: 'New conversation',
+  send: 'Send a message',
+  newLine: 'New line in a message',
+  stop: 'Stop the agent',
   sessions: 'Go to Sessions',
   history: 'Go to History',
   settings: 'Go to Settings',

@@ -1,6 +1,7 @@
 // All words of the interface in English, grouped by area. A translation is a file of the same shape.
 import { admin } from './admin';
 import { connection, errors, missingSession, nav, palette, product, shortcuts, states, ui } from './app';
+import { chat } from './chat';
 import { history } from './history';
 import { home } from './home';
 import { ide } from './ide';
@@ -23,6 +24,7 @@ export const strings = {
   shortcuts,
   signin,
   home,
+  chat,
   settings,
   runs,
   ide,
