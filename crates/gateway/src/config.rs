@@ -3,6 +3,7 @@
 mod auth;
 mod ip_range;
 mod machine;
+mod models;
 mod preview;
 mod quotas;
 mod rows;
@@ -13,6 +14,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headwater_agent::McpServer;
+use headwater_agent::model::ModelConfigs;
 use headwater_protocol::settings;
 use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
 use serde::{Deserialize, Serialize};
@@ -91,6 +94,10 @@ pub struct Config {
     pub rows: Rows,
     /// Templates of sessions, besides the built-in ones.
     pub templates: BTreeMap<String, Template>,
+    /// The models of the chat.
+    pub models: ModelConfigs,
+    /// The MCP servers whose tools every agent of the chat gets.
+    pub mcp_servers: BTreeMap<String, McpServer>,
 }
 
 /// The format of the server's log.
@@ -203,6 +210,8 @@ impl Config {
             auth: AuthConfig::default(),
             rows: Rows::default(),
             templates: BTreeMap::new(),
+            models: ModelConfigs::new(),
+            mcp_servers: BTreeMap::new(),
         }
     }
 
@@ -265,6 +274,8 @@ impl Config {
         self.watchdog = file.watchdog.parse()?;
         self.rows = file.retention.parse()?;
         self.templates = templates::parse(file.templates, &self.data)?;
+        models::check(&file.models, &file.mcp_servers)?;
+        (self.models, self.mcp_servers) = (file.models, file.mcp_servers);
         Ok(())
     }
 
@@ -286,6 +297,8 @@ impl Config {
             watchdog: (&self.watchdog).into(),
             retention: (&self.rows).into(),
             templates: templates::written(&self.templates),
+            models: self.models.clone(),
+            mcp_servers: self.mcp_servers.clone(),
         }
     }
 
@@ -351,6 +364,8 @@ struct File {
     watchdog: FileWatchdog,
     retention: FileRetention,
     templates: FileTemplates,
+    models: ModelConfigs,
+    mcp_servers: BTreeMap<String, McpServer>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]

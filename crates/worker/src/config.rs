@@ -289,6 +289,10 @@ struct File {
     _auth: Option<serde::de::IgnoredAny>,
     #[serde(rename = "templates", skip_serializing)]
     _templates: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "models", skip_serializing)]
+    _models: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "mcp_servers", skip_serializing)]
+    _mcp_servers: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -338,6 +342,8 @@ impl From<&Config> for File {
             _watchdog: None,
             _auth: None,
             _templates: None,
+            _models: None,
+            _mcp_servers: None,
         }
     }
 }
