@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result};
+use headwater_scripted_model::ScriptedModel;
 use headwater_tests::binary;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -149,6 +150,45 @@ fn assert_project_quotas_are_told(report: &Value, is_root: bool) {
     let can_be = detail.starts_with("not in force") && fix.is_some_and(|fix| fix.contains("prjquota"));
     let cannot_be = (detail.starts_with("not supported") || detail.contains("needs root")) && fix.is_none();
     assert!(in_force || (can_be && is_root) || cannot_be, "{quotas}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_says_which_models_can_be_reached_with_their_keys() -> Result<()> {
+    let script = r#"{"key": "right"}"#.parse().map_err(anyhow::Error::msg)?;
+    let endpoint = ScriptedModel::start(script).await?;
+    let installed = Installation::new(0)?;
+    let (private, public) = (installed.folder.path().join("private"), installed.folder.path().join("public"));
+    for (path, mode) in [(&private, 0o600), (&public, 0o644)] {
+        std::fs::write(path, "right")?;
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode))?;
+    }
+    let model = |name: &str, key: String| {
+        let base_url = endpoint.base_url();
+        format!("[models.{name}]\napi = \"openai-chat\"\nbase_url = \"{base_url}\"\nmodel = \"x\"\n{key}\n")
+    };
+    let file = |path: &Path| format!("api_key_file = \"{}\"", path.display());
+    let models = [
+        model("fine", file(&private)),
+        model("open", file(&public)),
+        model("wrong", "api_key_env = \"WRONG_KEY\"".to_owned()),
+        model("missing", "api_key_env = \"NO_SUCH_KEY\"".to_owned()),
+    ];
+    std::fs::write(installed.data().join("headwater.toml"), models.concat())?;
+    let (report, code) = tokio::task::block_in_place(|| installed.doctor(&["env", "WRONG_KEY=not-the-key"]))?;
+    assert_shape(&report);
+    assert_eq!((report["ok"].as_bool(), code), (Some(true), Some(0)), "code can be run: {report:#}");
+    for (name, status, says) in [
+        ("fine", "ok", "reachable"),
+        ("open", "warning", "every user of this machine"),
+        ("wrong", "warning", "the model `wrong` is refused by its provider: the key is wrong (401)"),
+        ("missing", "warning", "`NO_SUCH_KEY` is not set"),
+    ] {
+        let found = check(&report, &format!("model {name}"));
+        assert_eq!(found["status"], status, "{found}");
+        assert!(found["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{found}");
+    }
+    assert!(!report.to_string().contains("not-the-key"), "{report:#}");
+    Ok(())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Where an agent works: its session, and the conversations of its sub-agents.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -83,8 +83,12 @@ pub struct ChildSpec {
 }
 
 /// An MCP server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected `command` and perhaps `env`, or `url` and perhaps `headers`"
+)]
 pub enum McpServer {
     /// A program that is started in the session.
     Stdio {
@@ -102,4 +106,20 @@ pub enum McpServer {
         #[serde(default)]
         headers: BTreeMap<String, String>,
     },
+}
+
+/// Without the values of variables and headers and the query of the address, which may be secrets.
+impl Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, env } => {
+                f.debug_struct("Stdio").field("command", &command.first()).field("env", &env.keys()).finish()
+            }
+            Self::Http { url, headers } => f
+                .debug_struct("Http")
+                .field("url", &url.split('?').next())
+                .field("headers", &headers.keys())
+                .finish(),
+        }
+    }
 }

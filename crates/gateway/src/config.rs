@@ -3,14 +3,18 @@
 mod auth;
 mod ip_range;
 mod machine;
+mod models;
 mod preview;
 mod quotas;
 mod rows;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headwater_agent::McpServer;
+use headwater_agent::model::ModelConfigs;
 use headwater_protocol::settings;
 use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
 use serde::{Deserialize, Serialize};
@@ -85,6 +89,10 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How long the store keeps rows.
     pub rows: Rows,
+    /// The models of the chat.
+    pub models: ModelConfigs,
+    /// The MCP servers whose tools every agent of the chat gets.
+    pub mcp_servers: BTreeMap<String, McpServer>,
 }
 
 /// The format of the server's log.
@@ -196,6 +204,8 @@ impl Config {
             binary_max_runtime: None,
             auth: AuthConfig::default(),
             rows: Rows::default(),
+            models: ModelConfigs::new(),
+            mcp_servers: BTreeMap::new(),
         }
     }
 
@@ -257,6 +267,8 @@ impl Config {
         self.quotas.everybody = self.quotas.everybody.or(&machine::quota(&self.data));
         self.watchdog = file.watchdog.parse()?;
         self.rows = file.retention.parse()?;
+        models::check(&file.models, &file.mcp_servers)?;
+        (self.models, self.mcp_servers) = (file.models, file.mcp_servers);
         Ok(())
     }
 
@@ -277,6 +289,8 @@ impl Config {
             quotas: (&self.quotas).into(),
             watchdog: (&self.watchdog).into(),
             retention: (&self.rows).into(),
+            models: self.models.clone(),
+            mcp_servers: self.mcp_servers.clone(),
         }
     }
 
@@ -341,6 +355,8 @@ struct File {
     quotas: FileQuotas,
     watchdog: FileWatchdog,
     retention: FileRetention,
+    models: ModelConfigs,
+    mcp_servers: BTreeMap<String, McpServer>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]

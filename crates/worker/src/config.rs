@@ -287,6 +287,10 @@ struct File {
     /// Settings of the gateway.
     #[serde(rename = "auth", skip_serializing)]
     _auth: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "models", skip_serializing)]
+    _models: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "mcp_servers", skip_serializing)]
+    _mcp_servers: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -335,6 +339,8 @@ impl From<&Config> for File {
             _quotas: None,
             _watchdog: None,
             _auth: None,
+            _models: None,
+            _mcp_servers: None,
         }
     }
 }

@@ -130,16 +130,22 @@ impl Provider {
         send(request, self.timeouts.first).await
     }
 
-    async fn list(&self) -> Result<(), Fault> {
-        let key = self.key.read().await?;
+    async fn list(&self, key: Option<&Key>) -> Result<(), Fault> {
         let url = self.url("models")?;
-        let request = self.client(&url)?.get(url).headers(http::headers(&self.config, key.as_ref())?);
+        let request = self.client(&url)?.get(url).headers(http::headers(&self.config, key)?);
         send(request, CHECK_TIMEOUT).await.map(drop)
     }
 
-    /// What no message may contain.
-    fn secrets(&self, key: Option<&Key>) -> Secrets {
-        Secrets::new(key, self.config.headers.values().cloned())
+    /// The key, and what no message may contain.
+    async fn secrets(&self) -> Result<(Option<Key>, Secrets), ModelError> {
+        let headers = self.config.headers.values().cloned();
+        match self.key.read().await {
+            Ok(key) => {
+                let secrets = Secrets::new(key.as_ref(), headers);
+                Ok((key, secrets))
+            }
+            Err(fault) => Err(fault.into_error(&self.name, &Secrets::new(None, headers))),
+        }
     }
 }
 
@@ -154,22 +160,19 @@ impl Model for Provider {
     }
 
     async fn call(&self, prompt: &Prompt) -> Result<ModelStream, ModelError> {
-        let key = self.key.read().await.map_err(|fault| fault.into_error(&self.name, &Secrets::default()))?;
-        let secrets = self.secrets(key.as_ref());
+        let (key, secrets) = self.secrets().await?;
         let called = retry(&self.name, || self.attempt(prompt, key.as_ref())).await;
         let (first, answer) = called.map_err(|fault| fault.into_error(&self.name, &secrets))?;
         Ok(answer.into_stream(first, self.name.clone(), secrets))
     }
 
     async fn check(&self) -> Result<(), ModelError> {
-        let checked = match self.list().await {
+        let (key, secrets) = self.secrets().await?;
+        match self.list(key.as_ref()).await {
             // Some endpoints have no list of models. They can be reached, and that is all that is known.
-            Err(fault) if fault.is_missing_list() => Ok(()),
-            checked => checked,
-        };
-        // A key that cannot be read cannot be repeated by anybody.
-        let key = if checked.is_err() { self.key.read().await.ok().flatten() } else { None };
-        checked.map_err(|fault| fault.into_error(&self.name, &self.secrets(key.as_ref())))
+            Err(fault) if !fault.is_missing_list() => Err(fault.into_error(&self.name, &secrets)),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -22,7 +22,8 @@ where
     F: Future<Output = Result<T, Fault>>,
 {
     let mut backoff = Backoff::new(FIRST_DELAY, MAX_DELAY);
-    for retries_left in (0..=MAX_RETRIES).rev() {
+    let mut retries_left = MAX_RETRIES;
+    loop {
         let fault = match attempt().await {
             Ok(answer) => return Ok(answer),
             Err(fault) => fault,
@@ -31,12 +32,12 @@ where
         if retries_left == 0 || is_too_late || !fault.kind.is_temporary() {
             return Err(fault);
         }
+        retries_left -= 1;
         let chosen = jitter(backoff.next_wait().unwrap_or(MAX_DELAY));
         let delay = fault.retry_after.map_or(chosen, |asked| asked + chosen / 10);
         tracing::info!(model = name, kind = ?fault.kind, ?delay, "the call of the model is repeated");
         tokio::time::sleep(delay).await;
     }
-    Err(Fault::new(super::ModelErrorKind::Unreachable, "")) // the last round returns
 }
 
 /// Half of the delay to all of it: clients do not return all at once.

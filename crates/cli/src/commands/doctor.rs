@@ -5,6 +5,7 @@
 
 mod data;
 mod languages;
+mod models;
 mod store;
 mod table;
 mod worker;
@@ -57,6 +58,7 @@ fn examine(data: &Path, file: Option<&Path>) -> Vec<Check> {
     let config = &config;
     let options = Options::new(probe_folder(&config.data), config.uid_base, config.binds.clone());
     let mut checks = isolation::check(&options);
+    let is_usable = unusable.is_none();
     checks.extend(unusable);
     checks.extend(without_sandbox(config));
     checks.push(disk_limit(&options.folder));
@@ -64,6 +66,9 @@ fn examine(data: &Path, file: Option<&Path>) -> Vec<Check> {
     checks.extend(data::check(config));
     checks.push(store::check(&config.data));
     checks.push(worker::check(config));
+    if is_usable {
+        checks.extend(models::check(data, file));
+    }
     checks
 }
 

@@ -1,4 +1,4 @@
-//! Hides secrets in values: credentials in URLs, and environment variables of compilers.
+//! Hides secrets in values: credentials in URLs, environment variables of compilers and MCP servers, and headers.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ const HIDDEN: &str = "***";
 /// The value of the setting at this path, without secrets.
 pub fn hide(path: &[String], value: Value) -> Value {
     match value {
-        Value::String(_) if path.iter().any(|name| name == "build_env") => HIDDEN.into(),
+        Value::String(_) if is_secret(path) => HIDDEN.into(),
         Value::String(text) => without_credentials(&text).unwrap_or(text).into(),
         Value::Array(values) => values.into_iter().map(|value| hide(path, value)).collect(),
         Value::Object(fields) => fields
@@ -19,6 +19,12 @@ pub fn hide(path: &[String], value: Value) -> Value {
             .collect(),
         other => other,
     }
+}
+
+/// Whether the value of the setting at this path may be a password or a key.
+fn is_secret(path: &[String]) -> bool {
+    let names: Vec<_> = path.iter().map(String::as_str).collect();
+    names.contains(&"build_env") || matches!(names[..], ["models" | "mcp_servers", _, "headers" | "env", ..])
 }
 
 /// A URL without its user, password and query; `None` if it has none of them, or the text is not a URL.
@@ -42,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_in_urls_and_variables_of_compilers_are_hidden() {
+    fn credentials_in_urls_variables_and_headers_are_hidden() {
         let hidden = |path: &str, value: Value| {
             hide(&path.split('.').map(ToOwned::to_owned).collect::<Vec<_>>(), value)
         };
@@ -55,5 +61,9 @@ mod tests {
             None
         );
         assert_eq!(hidden("limits.pids", json!(7)), 7);
+        assert_eq!(hidden("models.m.headers.x-key", json!("p")), "***");
+        assert_eq!(hidden("models.m.api_key_env", json!("NAME")), "NAME");
+        assert_eq!(hidden("models.m.base_url", json!("https://h/v1?key=p")), "https://h/v1?***");
+        assert_eq!(hidden("mcp_servers.m", json!({"env": {"KEY": "p"}})), json!({"env": {"KEY": "***"}}));
     }
 }

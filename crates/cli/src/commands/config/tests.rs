@@ -42,6 +42,22 @@ memory = "1Gi"
 issuer = "https://issuer.example"
 audience = "us"
 jwks_url = "https://issuer.example/keys"
+[models."fast-1.5"]
+api = "openai-chat"
+base_url = "http://localhost:11434/v1"
+model = "small"
+api_key_env = "FAST_KEY"
+default = true
+context_tokens = 8192
+[models.large]
+api = "anthropic"
+base_url = "https://api.example"
+model = "large"
+api_key_file = "/run/secrets/key"
+[mcp_servers.files]
+command = ["files", "--all"]
+[mcp_servers.web]
+url = "https://mcp.example/mcp"
 "#;
 
 fn settings(data: &Path, line: &[&str], env: &dyn Fn(&str) -> Option<String>) -> Vec<Setting> {
@@ -100,6 +116,10 @@ fn every_value_has_its_origin_and_its_default() {
         ("terminals.idle_timeout", (json!("30m"), json!("30m"), variable)),
         ("quotas.owners.\"ann@example.org\".cpu_per_day", (json!("2h"), Value::Null, Origin::File)),
         ("languages.python.max_runtime", (json!("5m"), Value::Null, Origin::File)),
+        ("models.\"fast-1.5\".context_tokens", (json!(8192), Value::Null, Origin::File)),
+        ("models.large.api", (json!("anthropic"), Value::Null, Origin::File)),
+        ("models.large.default", (json!(false), Value::Null, Origin::Default)),
+        ("mcp_servers.files.command", (json!(["files", "--all"]), Value::Null, Origin::File)),
         ("auth.jwt.owner_claim", (json!("sub"), Value::Null, Origin::Default)),
     ] {
         assert_eq!(find(key), expected, "{key}");
