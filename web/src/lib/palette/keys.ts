@@ -29,6 +29,7 @@ export const keyGroups: KeyGroup[] = [
       ['Mod+P', words.file],
       ['Mod+Shift+F', words.search],
       ['Mod+`', words.terminal],
+      ['Mod+B', words.side],
     ],
   },
   { title: words.groups.output, keys: [['Mod+F', words.find]] },
