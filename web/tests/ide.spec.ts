@@ -6,7 +6,10 @@ const CONFLICT = 'This file was changed by something else while you edited it.';
 const BROKEN = '#include <iostream>\nint main() {\n    int unused = 1;\n    std::cout << "é" << 1\n}\n';
 const HELLO = '#include <iostream>\nint main() { std::cout << "built and run\\n"; }\n';
 
-test('an empty workspace offers samples, and Run Python shows the output', async ({ app, server }) => {
+test('an empty workspace offers samples, Run Python shows the output, and the palette has the commands', async ({
+  app,
+  server,
+}) => {
   const session = await newSession(server);
   await open(app, session);
   await app.getByRole('button', { name: 'Python main.py' }).click();
@@ -20,6 +23,12 @@ test('an empty workspace offers samples, and Run Python shows the output', async
   await expect(output(app)).toContainText('exited with 0');
   await expect(button(app, 'Run Python')).toBeEnabled();
   await expectAccessible(app);
+  // The palette has the commands of the IDE, also with the focus in the editor.
+  await editor(app).locator('.view-lines').click();
+  await app.keyboard.press('ControlOrMeta+k');
+  await app.keyboard.type('show the problems');
+  await app.keyboard.press('Enter');
+  await expect(app.getByRole('tab', { name: 'Problems' })).toHaveAttribute('aria-selected', 'true');
 });
 
 test('a new file is typed, saved and run with arguments and input', async ({ app, server }) => {

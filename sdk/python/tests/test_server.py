@@ -222,3 +222,43 @@ def test_the_first_program_of_the_readme(server: Server) -> None:
         [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
     )
     assert run.stdout == "True 0 line 0\nline 1\nline 2\n\n"
+
+
+def test_the_functions_of_an_editor(client: Headwater) -> None:
+    editor, session = client.editor, client.sessions.create(name="session-1")["id"]
+
+    def printed(execution: str) -> str | None:
+        client.executions.get(execution, wait="30s", until="closed")
+        return editor.get_execution_status(execution).get("stdout")
+
+    source = "#include <cstdio>\nint main(int c, char **v) { puts(v[c - 1]); }\n"
+    editor.save_file("session-1", "/src/main.cpp", source)
+    assert editor.read_file("session-1", "/src/main.cpp")["content"] == source
+    listing = editor.list_files("session-1", "/src")
+    assert [file["name"] for file in listing["files"]] == ["main.cpp"]
+    code = "import sys; print(sys.argv[1:])"
+    python = editor.execute_python("session-1", code, "/src/main.py", ["a"])
+    assert printed(python["execution_id"]) == "['a']\n"
+    build = editor.build_cpp("session-1", ["/src/main.cpp"], "/workspace/build/main")
+    assert build["status"] == "success"
+    binary = editor.execute_binary("session-1", "/workspace/build/main", ["--verbose"])
+    assert printed(binary["execution_id"]) == "--verbose\n"
+    with editor.create_terminal_web_socket("session-1") as terminal:
+        terminal.write("echo an$((40 + 2))swer\r")
+        shown = b""
+        for frame in terminal:
+            shown += frame.data if isinstance(frame, Output) else b""
+            if b"an42swer" in shown:
+                break
+    client.sessions.end(session)
+
+
+def test_templates_and_reruns(client: Headwater) -> None:
+    assert "python" in [template["name"] for template in client.templates()]
+    session = client.sessions.create(template="python")["id"]
+    first = client.run(shell='echo "$A"; ls', env={"A": "kept"}, session=session)
+    assert first.stdout == "kept\nmain.py\ntest_main.py\n"
+    again = client.executions.rerun(first.id)["id"]
+    client.executions.get(again, wait="30s", until="closed")
+    assert client.executions.output(again, stream="stdout") == first.stdout.encode()
+    client.sessions.end(session)

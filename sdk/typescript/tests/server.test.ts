@@ -348,3 +348,14 @@ describe("the editor's functions", () => {
     await client.sessions.end('session-1');
   });
 });
+
+test('a session starts from a template, and an execution is run again', async () => {
+  expect((await client.templates()).map(({ name }) => name)).toContain('python');
+  const { id: session } = await client.sessions.create({ template: 'python' });
+  const first = await client.run({ shell: 'echo "$A"; ls', env: { A: 'kept' } }, { session });
+  expect(first.stdout).toBe('kept\nmain.py\ntest_main.py\n');
+  const { id } = await client.executions.rerun(first.id);
+  await client.executions.get(id, { wait: '30s', until: 'closed' });
+  expect(await (await client.executions.output(id, { stream: 'stdout' })).text()).toBe(first.stdout);
+  await client.sessions.end(session);
+});

@@ -5,7 +5,7 @@ use std::fs::{self, Metadata};
 use std::io::{Error, Read, Result};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytes::Bytes;
 
@@ -45,7 +45,7 @@ pub(crate) fn read_folder(root: &Path) -> Result<Vec<TemplateFile>> {
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() {
-                files.push(read_file(root, path, &entry.metadata()?, &mut left)?);
+                files.push(read_file(root, &path, &entry.metadata()?, &mut left)?);
             }
         }
     }
@@ -53,11 +53,11 @@ pub(crate) fn read_folder(root: &Path) -> Result<Vec<TemplateFile>> {
     Ok(files)
 }
 
-fn read_file(root: &Path, path: PathBuf, metadata: &Metadata, left: &mut usize) -> Result<TemplateFile> {
+fn read_file(root: &Path, path: &Path, metadata: &Metadata, left: &mut usize) -> Result<TemplateFile> {
     let mut content = Vec::new();
     // One byte more than allowed shows that there is too much.
     let limit = u64::try_from(*left + 1).unwrap_or(u64::MAX);
-    fs::File::open(&path)?.take(limit).read_to_end(&mut content)?;
+    fs::File::open(path)?.take(limit).read_to_end(&mut content)?;
     *left = left
         .checked_sub(content.len())
         .ok_or_else(|| Error::other(format!("it has more than {} MiB", MAX_BYTES >> 20)))?;

@@ -1,4 +1,5 @@
 // The commands of the palette: those of the app, and those that the current page adds.
+import { untrack } from 'svelte';
 import type { Icon } from '../ui';
 
 export interface Command {
@@ -19,7 +20,8 @@ let added = $state.raw<readonly Command[]>([]);
 
 /** Adds commands while a page is shown. Returns a function that removes them; use it as the result of `$effect`. */
 export function registerCommands(commands: Command[]): () => void {
-  added = [...added, ...commands];
+  // The effect that registers them must not run again because they were added.
+  added = [...untrack(() => added), ...commands];
   return () => {
     added = added.filter((command) => !commands.includes(command));
   };

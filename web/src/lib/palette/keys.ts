@@ -30,6 +30,7 @@ export const keyGroups: KeyGroup[] = [
       ['Mod+P', words.file],
       ['Mod+Shift+F', words.search],
       ['Mod+`', words.terminal],
+      ['Mod+B', words.side],
     ],
   },
   {

@@ -20,6 +20,7 @@ from ..types import (
     TemplateList,
 )
 from .builds import AsyncBuilds
+from .editor import AsyncEditor
 from .executions import AsyncExecutions
 from .files import AsyncFiles
 from .http import AsyncHttp
@@ -46,6 +47,7 @@ class AsyncHeadwater:
         self.files = AsyncFiles(self._http)
         self.builds = AsyncBuilds(self._http)
         self.terminals = AsyncTerminals(self._http)
+        self.editor = AsyncEditor(self._http)
 
     async def __aenter__(self) -> Self:
         return self

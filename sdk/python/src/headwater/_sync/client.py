@@ -21,6 +21,7 @@ from ..types import (
     TemplateList,
 )
 from .builds import Builds
+from .editor import Editor
 from .executions import Executions
 from .files import Files
 from .http import Http
@@ -47,6 +48,7 @@ class Headwater:
         self.files = Files(self._http)
         self.builds = Builds(self._http)
         self.terminals = Terminals(self._http)
+        self.editor = Editor(self._http)
 
     def __enter__(self) -> Self:
         return self
