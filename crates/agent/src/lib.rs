@@ -9,8 +9,12 @@
 mod journal;
 pub mod model;
 mod place;
+mod run;
+mod submit;
 mod turn;
 
 pub use journal::{Decide, Journal, JournalError};
 pub use place::{ChildSpec, McpServer, Place, PlaceError, RecordedCall};
+pub use run::run;
+pub use submit::{NewMessage, Parent, submit, turn_started};
 pub use turn::{TurnContext, TurnSettings};

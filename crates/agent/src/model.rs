@@ -1,4 +1,31 @@
 //! Models: one interface over the APIs of providers.
+//!
+//! A call passes through the files in this order: `provider` writes the request with the dialect of the API (`chat`,
+//! `messages`, `responses`), sends it (`http`), repeats it if it fails (`retry`), and returns a `stream`, which reads the
+//! response through `decoding`. A `fault` becomes the error that people see.
+
+mod chat;
+mod config;
+mod decoding;
+mod fault;
+mod http;
+mod images;
+mod key;
+mod messages;
+mod opaque;
+mod provider;
+mod quirks;
+mod registry;
+mod responses;
+mod retry;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod think_tags;
+
+pub use self::config::{Api, ModelConfig, ModelConfigs, check as check_configs};
+pub use self::provider::Provider;
+pub use self::registry::{ModelInfo, Models};
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -80,6 +107,16 @@ pub enum Content {
         /// The file.
         bytes: Vec<u8>,
     },
+}
+
+impl Content {
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Image { .. } => None,
+        }
+    }
 }
 
 /// What a model writes, as it arrives. `part` numbers the parts of one answer.

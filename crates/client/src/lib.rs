@@ -22,7 +22,6 @@ mod position;
 mod retry;
 mod sessions;
 mod socket;
-mod sse;
 mod stream;
 
 pub use address::is_local;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use headwater_protocol::api::read_event;
 use headwater_protocol::{Event, ExecutionId};
+use headwater_sse::Parser;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{RequestBuilder, Response};
 use tokio::time::{Instant, timeout};
@@ -11,10 +12,12 @@ use tokio::time::{Instant, timeout};
 use crate::Result;
 use crate::client::Client;
 use crate::error::{ApiError, ClientError};
-use crate::sse::Parser;
 
 /// A connection that has lasted this long counts as stable, even if no event came.
 pub(crate) const STABLE_AFTER: Duration = Duration::from_secs(10);
+
+/// The largest event: 4 MiB of output, each byte of which may take six in JSON, with a margin.
+const MAX_EVENT_BYTES: usize = 64 << 20;
 
 /// An event, or why there is none.
 #[derive(Debug)]
@@ -47,7 +50,7 @@ impl EventStream {
         if !kind.to_ascii_lowercase().starts_with("text/event-stream") {
             return Err(ClientError::Malformed(format!("expected a stream of events, got `{kind}`")));
         }
-        let (parser, opened) = (Parser::default(), Instant::now());
+        let (parser, opened) = (Parser::new(MAX_EVENT_BYTES), Instant::now());
         Ok(Self { client: client.clone(), answer, parser, opened, has_received: false })
     }
 

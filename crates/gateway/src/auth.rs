@@ -8,6 +8,7 @@ pub(crate) mod access;
 mod authorise;
 mod backoff;
 mod bounded_cache;
+pub(crate) mod conversations;
 mod cookie;
 mod cors;
 mod credential;
@@ -31,6 +32,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use headwater_protocol::SessionId;
 use headwater_protocol::api::ErrorCode;
+use headwater_protocol::conversation::ConversationId;
 use headwater_store::{Role, SessionRole, Store};
 
 use self::access::AccessCache;
@@ -128,7 +130,7 @@ pub struct Identity {
     pub(crate) credential: Credential,
     /// What narrows the role down.
     pub(crate) bounds: Bounds,
-    /// The sessions that this request uses as a member.
+    /// What this request uses as a member.
     pub(crate) grants: Grants,
 }
 
@@ -148,7 +150,9 @@ pub(crate) struct Bounds {
     pub(crate) sessions: Option<Arc<[SessionId]>>,
     /// The only scopes that it has.
     pub(crate) scopes: Option<Arc<[Scope]>>,
-    /// The role of a link in its one session; `None` if the credential is not a link.
+    /// The only conversation that a link to a conversation is for. It is for no session.
+    pub(crate) conversation: Option<ConversationId>,
+    /// The role of a link in its one session or conversation; `None` if the credential is not a link.
     pub(crate) link: Option<SessionRole>,
     /// The id of the user, if a user signed in.
     pub(crate) user_id: Option<String>,
@@ -158,21 +162,37 @@ pub(crate) struct Bounds {
     pub(crate) area: Area,
 }
 
-/// The sessions that a request uses as a member and not as the owner: its streams end with the membership.
+/// What a request uses as a member and not as the owner: its streams end with the membership.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Grants(Arc<Mutex<Vec<(SessionId, Need)>>>);
+pub(crate) struct Grants(Arc<Mutex<Vec<(Shared, Need)>>>);
+
+/// Something that has members.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Shared {
+    Session(SessionId),
+    Conversation(ConversationId),
+}
 
 impl Grants {
     /// Adds a session with the right that was needed.
-    pub(crate) fn add(&self, session: SessionId, need: Need) {
+    pub(crate) fn add_session(&self, session: SessionId, need: Need) {
+        self.add((Shared::Session(session), need));
+    }
+
+    /// Adds a conversation with the right that was needed.
+    pub(crate) fn add_conversation(&self, conversation: ConversationId, need: Need) {
+        self.add((Shared::Conversation(conversation), need));
+    }
+
+    fn add(&self, grant: (Shared, Need)) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !all.contains(&(session, need)) {
-            all.push((session, need));
+        if !all.contains(&grant) {
+            all.push(grant);
         }
     }
 
-    /// All sessions that were added.
-    pub(crate) fn all(&self) -> Vec<(SessionId, Need)> {
+    /// Everything that was added.
+    pub(crate) fn all(&self) -> Vec<(Shared, Need)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -139,7 +139,12 @@ impl Gateway {
         self.store.put_session(&session).await?;
         let number = self.store.put_execution(&row).await?;
         self.auth.access.put_session(session_id, owner.clone());
-        let known = ExecutionInfo { session_id, owner, queued_at_ms: row.queued_at_ms };
+        let known = ExecutionInfo {
+            session_id,
+            owner,
+            conversation_id: row.conversation_id.clone(),
+            queued_at_ms: row.queued_at_ms,
+        };
         self.auth.access.put_execution(id, known);
         if let Some(number) = number {
             row.number = number;

@@ -11,6 +11,7 @@ mod background;
 mod bodies;
 mod builds;
 pub mod config;
+mod conversations;
 mod deferred_writes;
 mod error;
 mod executions;

@@ -22,8 +22,9 @@ pub(crate) use self::figures::Figures;
 use crate::quota::admission::Refusal;
 
 /// The kinds of streams to clients.
-const STREAMS: [&str; 12] = [
+const STREAMS: [&str; 13] = [
     "archive",
+    "chat",
     "feed",
     "file",
     "json",

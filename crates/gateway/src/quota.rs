@@ -183,7 +183,8 @@ impl Quota {
     }
 }
 
-fn exceeded(message: String, hint: &'static str, retry_after: Option<Duration>) -> ApiError {
+/// A quota is reached (429).
+pub(crate) fn exceeded(message: String, hint: &'static str, retry_after: Option<Duration>) -> ApiError {
     let error = ApiError::new(ErrorCode::QuotaExceeded, message, hint);
     ApiError { retry_after, ..error }
 }

@@ -7,6 +7,7 @@ pub(crate) mod attach;
 pub(crate) mod audit;
 pub(crate) mod builds;
 pub(crate) mod chat;
+pub(crate) mod conversations;
 pub(crate) mod editor;
 pub(crate) mod events;
 pub(crate) mod executions;

@@ -12,6 +12,7 @@ use crate::audit::Audit;
 use crate::auth::{Auth, Jwts};
 use crate::background::Background;
 use crate::config::Config;
+use crate::conversations::{Conversations, Models};
 use crate::executions::reconcile::Reconciler;
 use crate::executions::recorder::Recorder;
 use crate::executions::start::Starts;
@@ -52,6 +53,8 @@ pub struct Gateway {
     pub(crate) answers: Arc<Answers>,
     /// The agents that call tools, and the history of their calls.
     pub(crate) tools: Tools,
+    /// Conversations with agents.
+    pub(crate) conversations: Conversations,
     /// The languages that the worker runs.
     pub(crate) languages: Languages,
     /// The viewers of each terminal.
@@ -120,7 +123,10 @@ impl Gateway {
         let history = History::new(Arc::clone(&store), Arc::clone(&audit), background.clone(), keep);
         let kept = (Arc::clone(&store), Arc::clone(&audit));
         let tools = Tools::new(Arc::clone(&worker), Arc::clone(&starts), kept, history);
+        let conversations =
+            Conversations::new(Arc::clone(&store), background.tasks.clone(), Models::default());
         Ok(Arc::new(Self {
+            conversations,
             rates: Rates::new(&config),
             audit,
             keys,
@@ -150,6 +156,8 @@ impl Gateway {
     pub(crate) async fn begin(self: &Arc<Self>) {
         self.reconciler.start().await;
         self.take_up_builds().await;
+        self.resume_turns().await;
+        self.always("conversations", |gateway| async move { gateway.drop_idle_conversations().await });
         self.always("revocation", |gateway| async move { gateway.auth.end_revoked_streams().await });
         let watchdog = Arc::new(Watchdog::new(self));
         self.background.restarting("usage", move || {

@@ -3,6 +3,7 @@
 //! The internal types ([`crate::Session`], [`crate::Execution`], [`crate::Event`]) are converted to these in
 //! answers, and [`StartRequest`] is converted to a [`crate::StartSpec`] in requests.
 
+mod conversation;
 mod error;
 mod event;
 mod execution;
@@ -15,6 +16,11 @@ mod start;
 mod timestamp;
 mod tree;
 
+pub use conversation::{
+    AnswersRequest, ApprovalPolicyName, ApprovalRequest, BranchBody, ConversationBody, ConversationDetail,
+    ConversationMode, ConversationPatch, ConversationRequest, LogPage, MessageAccepted, MessageRef,
+    MessageRequest, ModelBody, ModelList, ModelStatus, StopBody, TurnAccepted,
+};
 pub use error::{ErrorBody, ErrorCode, ErrorDetail};
 pub use event::{EventBody, EventJsonError, EventViews, read_event, write_event};
 pub use execution::{ExecutionBody, ExecutionStateName, ExitBody, LogRemovedBody};

@@ -15,7 +15,7 @@ mod message;
 mod tests;
 
 pub use event::{ConversationEvent, Delivery, LogEntry, ToolOutput, TurnOutcome};
-pub use fold::{Conversation, Turn};
+pub use fold::{Conversation, OpenStep, Turn};
 pub use id::{ConversationId, MessageId, TextIdError};
 pub use message::{
     Answer, Approval, ApprovalDecision, Attachment, InputQuestion, InputRequest, Message, MessageRole,

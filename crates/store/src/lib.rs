@@ -31,6 +31,10 @@
 //! - `tool_calls` are what agents called in a session, shortened, and are removed with it.
 //! - `session_rules` are what people allowed their agents to run in a session, and are removed with it.
 //! - `session_members` and `shares` give others access to a session, and are removed with it.
+//! - `conversations` have an id, which their creators may choose, and the log in `conversation_events`, whose events have
+//!   the numbers that readers resume from; `conversation_texts` is what a search reads. Members and links are in
+//!   `conversation_members` and `conversation_shares`. All of it is removed with the conversation, and sub-agents with
+//!   their parent.
 //! - `audit` rows record who did what to which object, never content.
 //!
 //! Times are milliseconds since 1970, in Rust `u64` and in SQL `BIGINT`; specs and verdicts are JSON in text
@@ -40,6 +44,7 @@
 
 mod builds;
 mod chat;
+mod conversations;
 mod error;
 mod grants;
 mod page;
@@ -59,6 +64,10 @@ mod users;
 
 pub use builds::BuildRow;
 pub use chat::{ChatExecutionRow, ChatExecutions};
+pub use conversations::{
+    ConversationChange, ConversationFilter, ConversationMemberRow, ConversationRow, ConversationShareRow,
+    ConversationState, Conversations,
+};
 pub use error::StoreError;
 pub use grants::{GrantRenewal, GrantRow, Grants};
 pub use page::{

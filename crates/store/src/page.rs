@@ -25,6 +25,8 @@ pub struct ExecutionFilter {
     pub language: Option<String>,
     /// Only executions of this conversation.
     pub conversation_id: Option<String>,
+    /// Only executions of the tool call with this id.
+    pub tool_call_id: Option<String>,
     /// Accepted at this time or later.
     pub started_after_ms: Option<u64>,
     /// Accepted before this time.

@@ -4,6 +4,9 @@
 pub(crate) mod audit;
 pub(crate) mod builds;
 pub(crate) mod chat;
+pub(crate) mod conversation_access;
+pub(crate) mod conversation_log;
+pub(crate) mod conversations;
 pub(crate) mod execution_search;
 pub(crate) mod executions;
 pub(crate) mod grants;

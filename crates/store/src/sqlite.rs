@@ -11,6 +11,7 @@
 //! missing. The worker's logs, not this file, are the record of what ran.
 
 mod chat;
+mod conversations;
 mod error;
 mod examine;
 mod file;

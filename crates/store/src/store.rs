@@ -8,9 +8,9 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditFilter, AuditRow, AuditRules, BuildRow, ChatExecutions, Claim, ExecutionEnd, ExecutionFilter,
-    ExecutionRow, Grants, KeyRow, Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow,
-    SessionRules, Shares, StoreError, Tickets, TokenRow, ToolCalls, Users,
+    AuditFilter, AuditRow, AuditRules, BuildRow, ChatExecutions, Claim, Conversations, ExecutionEnd,
+    ExecutionFilter, ExecutionRow, Grants, KeyRow, Page, PageRequest, RemovedLogRow, RowRules, SessionFilter,
+    SessionRow, SessionRules, Shares, StoreError, Tickets, TokenRow, ToolCalls, Users,
 };
 
 /// The gateway's database.
@@ -19,7 +19,17 @@ use crate::{
 /// the order of the calls. A write is completed even if its caller goes away after it was queued.
 #[async_trait]
 pub trait Store:
-    Users + Shares + Tickets + Grants + ChatExecutions + ToolCalls + SessionRules + Send + Sync + Debug
+    Users
+    + Shares
+    + Tickets
+    + Grants
+    + ChatExecutions
+    + ToolCalls
+    + SessionRules
+    + Conversations
+    + Send
+    + Sync
+    + Debug
 {
     /// Adds a session. Returns false and changes nothing if the id exists. If another session of its owner has its name, it
     /// is added all the same, and is not found by the name.

@@ -51,6 +51,16 @@ on_sqlite! {
         a_message_has_its_results_in_order_and_each_once
         the_oldest_results_of_an_owner_past_its_number_are_removed
     }
+    conversations {
+        a_conversation_is_found_as_it_was_put_and_its_id_is_given_once
+        a_log_is_appended_and_read_in_order_and_deltas_of_ended_parts_are_removed
+        an_entry_is_appended_once
+        conversations_are_listed_by_their_latest_activity
+        conversations_are_found_by_the_words_of_titles_and_messages
+        a_change_leaves_the_other_fields_as_they_are
+        a_removed_conversation_takes_everything_of_it_along
+        members_and_links_of_a_conversation_are_found_and_end
+    }
     grants {
         a_code_is_redeemed_once_and_a_refresh_token_replaced_once
         grants_end_with_their_tokens_their_time_and_past_an_owners_number

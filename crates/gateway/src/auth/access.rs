@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use headwater_protocol::api::ErrorCode;
 use headwater_protocol::{ExecutionId, SessionId};
 use headwater_store::{Role, SessionRole};
 
@@ -20,6 +21,8 @@ const MEMBERSHIP_TTL: Duration = Duration::from_secs(1);
 pub(crate) struct ExecutionInfo {
     pub(crate) session_id: SessionId,
     pub(crate) owner: String,
+    /// The conversation that it belongs to, if any.
+    pub(crate) conversation_id: Option<String>,
     /// When it was accepted, in milliseconds since 1970.
     pub(crate) queued_at_ms: u64,
 }
@@ -120,9 +123,9 @@ impl Auth {
             None if is_owner => None,
             None => self.member_role(&who.owner, session).await?,
         };
-        authorise_on(who, need, Whose { owner, session: Some(session), shared }, missing)?;
+        authorise_on(who, need, Whose { session: Some(session), shared, ..Whose::of(owner) }, missing)?;
         if shared.is_some() && who.bounds.link.is_none() {
-            who.grants.add(session, need);
+            who.grants.add_session(session, need);
         }
         Ok(())
     }
@@ -181,8 +184,12 @@ impl Auth {
     ) -> Result<ExecutionInfo, ApiError> {
         let missing = || ApiError::not_found("execution", &id.to_string());
         let info = self.execution_info(who, id).await?.ok_or_else(missing)?;
-        self.may_use(who, need, &info.owner, info.session_id, missing).await?;
-        Ok(info)
+        match self.may_use(who, need, &info.owner, info.session_id, missing).await {
+            Err(error) if need == Need::Read && error.code == ErrorCode::NotFound => {
+                if self.may_read_in_conversation(who, &info).await? { Ok(info) } else { Err(error) }
+            }
+            allowed => allowed.map(|()| info),
+        }
     }
 
     async fn execution_info(
@@ -200,6 +207,7 @@ impl Auth {
         let info = row.map(|row| ExecutionInfo {
             session_id: row.session_id,
             owner: row.owner,
+            conversation_id: row.conversation_id,
             queued_at_ms: row.queued_at_ms,
         });
         if let Some(info) = &info {

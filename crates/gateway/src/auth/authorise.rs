@@ -1,6 +1,7 @@
 //! Authorisation: the only place that decides who may do what.
 
 use headwater_protocol::SessionId;
+use headwater_protocol::conversation::ConversationId;
 use headwater_store::{Role, SessionRole};
 
 use super::Identity;
@@ -20,21 +21,23 @@ pub(crate) enum Need {
     Admin,
 }
 
-/// Who may use an object: its owner, and the members of its session.
+/// Who may use an object: its owner, and the members of its session or conversation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whose<'a> {
     /// The owner of the object.
     pub(crate) owner: &'a str,
     /// The session that the object is in.
     pub(crate) session: Option<SessionId>,
-    /// The role of the caller in that session, if the caller is a member and not the owner.
+    /// The conversation of a person that the object is, or belongs to.
+    pub(crate) conversation: Option<&'a ConversationId>,
+    /// The role of the caller in that session or conversation, if the caller is a member and not the owner.
     pub(crate) shared: Option<SessionRole>,
 }
 
 impl<'a> Whose<'a> {
-    /// An object that is in no session.
+    /// An object that is in no session and no conversation.
     pub(crate) fn of(owner: &'a str) -> Self {
-        Self { owner, session: None, shared: None }
+        Self { owner, session: None, conversation: None, shared: None }
     }
 }
 
@@ -70,15 +73,19 @@ pub(crate) fn authorise_on(
     whose: Whose<'_>,
     missing: impl FnOnce() -> ApiError,
 ) -> Result<(), ApiError> {
-    let only = who.bounds.sessions.as_deref();
-    let outside = only.is_some_and(|only| !whose.session.is_some_and(|id| only.contains(&id)));
+    let outside = match (&who.bounds.conversation, who.bounds.sessions.as_deref()) {
+        (Some(only), _) => whose.conversation != Some(only),
+        (None, Some(only)) => !whose.session.is_some_and(|id| only.contains(&id)),
+        (None, None) => false,
+    };
     if outside || (!is_owner(who, whose) && whose.shared.is_none()) {
         return Err(missing());
     }
     decide(who, need, Some(whose))
 }
 
-fn is_owner(who: &Identity, whose: Whose<'_>) -> bool {
+/// Whether `who` has the rights of the owner.
+pub(super) fn is_owner(who: &Identity, whose: Whose<'_>) -> bool {
     whose.owner == who.owner || who.role == Role::Admin
 }
 
@@ -88,7 +95,8 @@ fn decide(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> Result<(), Ap
     if !who.bounds.allows(need) {
         return Err(out_of_scope(who.bounds.area, need));
     }
-    let is_narrow = who.bounds.sessions.is_some() && (whose.is_none() || need >= Need::Own);
+    let is_bound = who.bounds.sessions.is_some() || who.bounds.conversation.is_some();
+    let is_narrow = is_bound && (whose.is_none() || need >= Need::Own);
     match (need, who.role) {
         (Need::Read, _) => Ok(()),
         (Need::Admin, role) if role != Role::Admin || is_narrow || who.bounds.scopes.is_some() => {
@@ -103,13 +111,20 @@ fn decide(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> Result<(), Ap
             "use a token that is not bound to sessions",
         )),
         (Need::Write, _) if shared == Some(SessionRole::Viewer) => {
-            Err(ApiError::forbidden("you may only read this session", "ask its owner for the role `editor`"))
+            let message = format!("you may only read this {}", whose_kind(whose));
+            Err(ApiError::forbidden(message, "ask its owner for the role `editor`"))
         }
         (Need::Own, _) if shared.is_some() => {
-            Err(ApiError::forbidden("only the owner of the session may do this", "ask its owner"))
+            let message = format!("only the owner of the {} may do this", whose_kind(whose));
+            Err(ApiError::forbidden(message, "ask its owner"))
         }
         _ => Ok(()),
     }
+}
+
+/// What is shared.
+fn whose_kind(whose: Option<Whose<'_>>) -> &'static str {
+    if whose.is_some_and(|whose| whose.conversation.is_some()) { "conversation" } else { "session" }
 }
 
 #[cfg(test)]
@@ -178,6 +193,22 @@ mod tests {
             assert_eq!(NEEDS.map(|need| status(&ann, need, at(None))), [404; 4]);
             assert_eq!(NEEDS.map(|need| status(&ann, need, None)), [200, 403, 403, 403]);
         }
+    }
+
+    #[test]
+    fn a_link_to_a_conversation_is_for_nothing_else() {
+        let (inside, outside): (ConversationId, ConversationId) =
+            ("in".parse().unwrap(), "out".parse().unwrap());
+        let mut link = who("link:shr_x", Role::Member);
+        link.bounds.sessions = Some([].into());
+        link.bounds.conversation = Some(inside.clone());
+        let shared = Some(SessionRole::Editor);
+        let at = |conversation| Some(Whose { conversation, shared, ..Whose::of("ann") });
+        assert_eq!(NEEDS.map(|need| status(&link, need, at(Some(&inside)))), [200, 200, 403, 403]);
+        assert_eq!(NEEDS.map(|need| status(&link, need, at(Some(&outside)))), [404; 4]);
+        let session = Some(Whose { session: Some(SessionId::random()), shared, ..Whose::of("ann") });
+        assert_eq!(NEEDS.map(|need| status(&link, need, session)), [404; 4]);
+        assert_eq!(NEEDS.map(|need| status(&link, need, None)), [200, 403, 403, 403]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) enum Credential {
     },
     /// A JWT of another issuer.
     Foreign(Arc<Foreign>),
+    /// None: the agent of a conversation acts for its owner. No request can show it.
+    Agent,
 }
 
 /// The claims of a JWT of another issuer.
@@ -43,7 +45,7 @@ impl Credential {
         match self {
             Self::SignIn { expires_at_ms, .. } => Some(*expires_at_ms),
             Self::Foreign(foreign) => Some(foreign.expires_at_ms),
-            Self::Token(_) | Self::Cookie(_) | Self::Link(_) => None,
+            Self::Token(_) | Self::Cookie(_) | Self::Link(_) | Self::Agent => None,
         }
     }
 
@@ -54,6 +56,7 @@ impl Credential {
             Self::Cookie(hash) => format!("cookie:{}", hex(hash)),
             Self::Link(hash) => format!("link:{}", hex(hash)),
             Self::SignIn { id, expires_at_ms } => format!("sign_in:{expires_at_ms}:{id}"),
+            Self::Agent => "agent".to_owned(),
             Self::Foreign(foreign) => {
                 let Foreign { hash, owner, role, expires_at_ms } = foreign.as_ref();
                 format!("jwt:{expires_at_ms}:{}:{}:{owner}", role.name(), hex(hash))
@@ -118,7 +121,17 @@ mod tests {
         ] {
             assert_eq!(Credential::from_text(&credential.to_text()), Some(credential));
         }
-        for bad in ["", "token", "token:12", "token:zz", "sign_in:x:y", "jwt:1:reader:00", "other:1"] {
+        for bad in [
+            "",
+            "token",
+            "token:12",
+            "token:zz",
+            "sign_in:x:y",
+            "jwt:1:reader:00",
+            "other:1",
+            "agent",
+            "agent:",
+        ] {
             assert_eq!(Credential::from_text(bad), None, "{bad}");
         }
     }

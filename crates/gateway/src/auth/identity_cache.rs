@@ -104,6 +104,7 @@ impl Auth {
                 }))
             }
             Credential::Foreign(foreign) => self.look_up_foreign(foreign).await,
+            Credential::Agent => Ok(None),
         }
     }
 
@@ -145,7 +146,7 @@ impl Auth {
     async fn look_up_link(&self, hash: &[u8; 32]) -> Result<Option<CachedIdentity>, ApiError> {
         let Some(row) = self.store.share_by_hash(hash).await?.filter(|row| row.revoked_at_ms.is_none())
         else {
-            return Ok(None);
+            return self.look_up_conversation_link(hash).await;
         };
         let Some(role) = self.link_role(&row).await? else {
             return Ok(None);
@@ -158,6 +159,21 @@ impl Auth {
             ..Bounds::default()
         };
         // No user can have this name: a link owns nothing.
+        let owner = format!("link:{}", row.id);
+        Ok(Some(CachedIdentity { owner, role, id: row.id, bounds, ends_at_ms: Some(row.expires_at_ms) }))
+    }
+
+    async fn look_up_conversation_link(&self, hash: &[u8; 32]) -> Result<Option<CachedIdentity>, ApiError> {
+        let row = self.store.conversation_share_by_hash(hash).await?;
+        let Some(row) = row.filter(|row| row.revoked_at_ms.is_none()) else { return Ok(None) };
+        let Some(role) = self.conversation_link_role(&row).await? else { return Ok(None) };
+        let bounds = Bounds {
+            sessions: Some([].into()),
+            conversation: Some(row.conversation_id),
+            link: Some(if role == Role::Reader { SessionRole::Viewer } else { row.role }),
+            expires_at_ms: Some(row.expires_at_ms),
+            ..Bounds::default()
+        };
         let owner = format!("link:{}", row.id);
         Ok(Some(CachedIdentity { owner, role, id: row.id, bounds, ends_at_ms: Some(row.expires_at_ms) }))
     }
@@ -230,7 +246,7 @@ impl Auth {
 
     /// The role of a credential of `owner`: no more than the role of the user, and none if the user is disabled. Owners
     /// need not be users.
-    async fn role_of(&self, owner: &str, role: Role) -> Result<Option<Role>, ApiError> {
+    pub(super) async fn role_of(&self, owner: &str, role: Role) -> Result<Option<Role>, ApiError> {
         Ok(match self.store.user_by_name(&owner.to_lowercase()).await? {
             Some(user) if user.disabled => None,
             Some(user) => Some(role.at_most(user.role)),

@@ -12,12 +12,11 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
-use headwater_protocol::SessionId;
 use headwater_store::Role;
 use http_body::Body as _;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::{Auth, Credential, Identity, Need};
+use super::{Auth, Credential, Identity, Need, Shared};
 use crate::http::wrapped_body::wrapped;
 
 /// Time between two checks of all open streams.
@@ -43,7 +42,7 @@ struct Opener {
     owner: String,
     /// The role when the stream was opened.
     role: Role,
-    grants: Vec<(SessionId, Need)>,
+    grants: Vec<(Shared, Need)>,
 }
 
 /// The credentials with open streams.
@@ -99,8 +98,12 @@ impl Auth {
         {
             return false;
         }
-        for (session, need) in &opener.grants {
-            if let Ok(role) = self.member_role(&opener.owner, *session).await
+        for (shared, need) in &opener.grants {
+            let role = match shared {
+                Shared::Session(id) => self.member_role(&opener.owner, *id).await,
+                Shared::Conversation(id) => self.conversation_role(&opener.owner, id).await,
+            };
+            if let Ok(role) = role
                 && !role.is_some_and(|role| crate::auth::access::suffices(role, *need))
             {
                 return false;

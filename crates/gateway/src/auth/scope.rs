@@ -22,6 +22,8 @@ pub(crate) enum Area {
     Terminals,
     /// Builds and packages.
     Builds,
+    /// Conversations with agents, and models. An agent works with all rights of its conversation's owner.
+    Chat,
     /// API tokens.
     Tokens,
     /// The server's metrics.
@@ -33,12 +35,13 @@ pub(crate) enum Area {
 
 impl Area {
     /// The areas that scopes exist for.
-    const NAMED: [(Self, &str); 7] = [
+    const NAMED: [(Self, &str); 8] = [
         (Self::Sessions, "sessions"),
         (Self::Executions, "executions"),
         (Self::Files, "files"),
         (Self::Terminals, "terminals"),
         (Self::Builds, "builds"),
+        (Self::Chat, "chat"),
         (Self::Tokens, "tokens"),
         (Self::Metrics, "metrics"),
     ];
@@ -59,7 +62,10 @@ impl Area {
             }
             "sessions" => Self::in_session(&words),
             "tools" => Self::of_tool(words.get(1).copied().unwrap_or_default()),
-            "executions" | "conversations" | "tool-progress" | "chat" => Self::Executions,
+            "executions" | "tool-progress" => Self::Executions,
+            "conversations" if words.get(2) == Some(&"events") => Self::Executions,
+            "chat" if words.get(1) == Some(&"executions") => Self::Executions,
+            "conversations" | "chat" | "models" => Self::Chat,
             "terminals" | "recordings" => Self::Terminals,
             "builds" => Self::Builds,
             "tokens" => Self::Tokens,
@@ -193,6 +199,12 @@ mod tests {
             ("/v1/executions/exe_1/output".into(), Area::Executions),
             ("/tool-progress/x".into(), Area::Executions),
             ("/v1/chat/executions/x".into(), Area::Executions),
+            ("/v1/chat".into(), Area::Chat),
+            ("/v1/chat/executions/stream".into(), Area::Executions),
+            ("/v1/models".into(), Area::Chat),
+            ("/v1/conversations".into(), Area::Chat),
+            ("/v1/conversations/c/events".into(), Area::Executions),
+            ("/v1/conversations/events/log".into(), Area::Chat),
             ("/v1/tools".into(), Area::Server),
             ("/v1/tools/read_file".into(), Area::Files),
             ("/v1/tools/exec_command".into(), Area::Executions),

@@ -97,6 +97,13 @@ impl Auth {
             (Some(_), Some(session)) => {
                 Ok(format!("links of {}", self.owner_of(*session).await?.unwrap_or_default()))
             }
+            (Some(_), None) => {
+                let conversation = match &who.bounds.conversation {
+                    Some(id) => self.store.conversation(id).await?,
+                    None => None,
+                };
+                Ok(format!("links of {}", conversation.map(|row| row.owner).unwrap_or_default()))
+            }
             _ => Ok(who.owner.clone()),
         }
     }

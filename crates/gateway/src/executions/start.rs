@@ -281,6 +281,7 @@ impl Starts {
         let info = ExecutionInfo {
             session_id: session,
             owner: plan.row.owner.clone(),
+            conversation_id: plan.row.conversation_id.clone(),
             queued_at_ms: plan.row.queued_at_ms,
         };
         self.auth.access.put_execution(id, info);

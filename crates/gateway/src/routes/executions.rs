@@ -199,6 +199,7 @@ async fn list(
         text: search_text(query.q)?,
         language: query.language,
         conversation_id: query.conversation_id,
+        tool_call_id: None,
         started_after_ms: query.started_after.map(|at| at.0),
         started_before_ms: query.started_before.map(|at| at.0),
         among: None,

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use headwater_contract::FollowOptions;
 use headwater_protocol::SessionId;
-use headwater_protocol::api::EventBody;
+use headwater_protocol::api::{ErrorCode, EventBody};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -111,8 +111,8 @@ async fn session_events(
 
 /// Follows all executions of a conversation: those with its `conversation_id` in their metadata.
 ///
-/// Works as `GET /v1/sessions/{id}/events`. Conversations are not created: a conversation consists of the
-/// caller's executions that name it, in any session. The stream of an unknown conversation has no events
+/// Works as `GET /v1/sessions/{id}/events`. The id may be that of a conversation that the caller may read, or any other
+/// text: then it selects the caller's executions that name it, in any session. The stream of an unknown id has no events
 /// until something is started for it.
 #[utoipa::path(get, path = "/v1/conversations/{conversation_id}/events",
     operation_id = "followConversation", tag = "streams",
@@ -132,12 +132,21 @@ async fn conversation_events(
     Query(query): Query<FeedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    open(&gateway, conversation(&who, id)?, query, &headers).await
+    let topic = conversation(&gateway, &who, id).await?;
+    open(&gateway, topic, query, &headers).await
 }
 
-/// The caller's conversation of this name. Each owner has their own.
-pub(crate) fn conversation(who: &Identity, id: String) -> Result<Topic, ApiError> {
+/// The conversation with this id, if the caller may read it. Other ids are names in the metadata of executions: each owner
+/// has their own.
+pub(crate) async fn conversation(gateway: &Gateway, who: &Identity, id: String) -> Result<Topic, ApiError> {
     authorise(who, Need::Read)?;
+    if let Ok(known) = id.parse() {
+        match gateway.auth.may_use_conversation(who, Need::Read, &known).await {
+            Ok(row) => return Ok(Topic::Conversation { owner: row.owner, id }),
+            Err(error) if error.code == ErrorCode::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
     if who.bounds.sessions.is_some() {
         let hint = "use `GET /v1/sessions/{id}/events`";
         return Err(ApiError::forbidden("this token is restricted to certain sessions", hint));

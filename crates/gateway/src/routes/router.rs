@@ -36,8 +36,14 @@ pub(crate) fn takes_query_token(path: &str) -> bool {
         || path.ends_with("/attach")
         || is_terminal(path)
         || path.ends_with("/files/watch")
+        || is_conversation_log(path)
         || path.starts_with("/tool-progress/")
         || path.starts_with("/v1/tool-progress/")
+}
+
+/// Whether this is the log of a conversation, which is also a stream.
+fn is_conversation_log(path: &str) -> bool {
+    path.starts_with("/v1/conversations/") && path.ends_with("/log")
 }
 
 /// Whether this is the terminal's WebSocket, whose URL may carry a token or a JWT.
@@ -51,6 +57,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(routes::audit::routes())
         .merge(routes::builds::routes())
         .merge(routes::chat::routes())
+        .merge(routes::conversations::routes())
         .merge(routes::events::routes())
         .merge(routes::executions::routes())
         .merge(routes::feeds::routes())

@@ -1,6 +1,6 @@
 //! Sharing a session: members with roles, and links.
 
-mod members;
+pub(crate) mod members;
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::now_ms;
 use crate::state::Gateway;
 
 /// The maximum number of valid links of a session.
-const MAX_SHARES: usize = 100;
+pub(crate) const MAX_SHARES: usize = 100;
 /// The default lifetime of a link.
 const DEFAULT_LIFETIME_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 /// The maximum lifetime of a link.
@@ -37,23 +37,52 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// The access that a link gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Access {
+pub(crate) enum Access {
     /// Read-only access.
     Read,
     /// Access to read, start, change and end.
     Write,
 }
 
+impl From<SessionRole> for Access {
+    fn from(role: SessionRole) -> Self {
+        match role {
+            SessionRole::Viewer => Self::Read,
+            SessionRole::Editor => Self::Write,
+        }
+    }
+}
+
+impl From<Access> for SessionRole {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::Read => Self::Viewer,
+            Access::Write => Self::Editor,
+        }
+    }
+}
+
 /// A request for a link.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(examples(json!({"access": "read", "expires_in_ms": 86_400_000})))]
 #[serde(deny_unknown_fields)]
-struct ShareRequest {
+pub(crate) struct ShareRequest {
     #[schema(inline)]
-    access: Access,
+    pub(crate) access: Access,
     /// The lifetime of the link: 7 days if absent, at most 365.
     #[schema(minimum = 1, maximum = 31_536_000_000_u64)]
     expires_in_ms: Option<u64>,
+}
+
+impl ShareRequest {
+    /// How long the link is valid.
+    pub(crate) fn lifetime_ms(&self) -> Result<u64, ApiError> {
+        let lifetime = self.expires_in_ms.unwrap_or(DEFAULT_LIFETIME_MS);
+        if !(1..=MAX_LIFETIME_MS).contains(&lifetime) {
+            return Err(ApiError::invalid(format!("`expires_in_ms` must be from 1 to {MAX_LIFETIME_MS}")));
+        }
+        Ok(lifetime)
+    }
 }
 
 /// A link to a session.
@@ -82,10 +111,7 @@ impl From<ShareRow> for ShareBody {
         Self {
             id: row.id,
             session_id: row.session_id.to_string(),
-            access: match row.role {
-                SessionRole::Viewer => Access::Read,
-                SessionRole::Editor => Access::Write,
-            },
+            access: row.role.into(),
             made_by: row.made_by,
             created_at: Timestamp(row.created_at_ms),
             expires_at: Timestamp(row.expires_at_ms),
@@ -118,10 +144,7 @@ async fn create(
     Json(request): Json<ShareRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     gateway.auth.may_use_session(&who, Need::Own, id).await?;
-    let lifetime = request.expires_in_ms.unwrap_or(DEFAULT_LIFETIME_MS);
-    if !(1..=MAX_LIFETIME_MS).contains(&lifetime) {
-        return Err(ApiError::invalid(format!("`expires_in_ms` must be from 1 to {MAX_LIFETIME_MS}")));
-    }
+    let lifetime = request.lifetime_ms()?;
     let is_good = |row: &&ShareRow| row.revoked_at_ms.is_none() && now_ms() < row.expires_at_ms;
     if gateway.store.shares(id).await?.iter().filter(is_good).count() >= MAX_SHARES {
         return Err(ApiError::conflict(
@@ -134,10 +157,7 @@ async fn create(
     let row = ShareRow {
         id: format!("shr_{}", random_hex()),
         session_id: id,
-        role: match request.access {
-            Access::Read => SessionRole::Viewer,
-            Access::Write => SessionRole::Editor,
-        },
+        role: request.access.into(),
         hash: hash(&token),
         made_by: who.owner.clone(),
         created_at_ms: now,

@@ -75,5 +75,6 @@ async fn tool_progress(
     let ProgressQuery { after, batch_ms, batch_bytes, .. } = query;
     let dialect = Some(Dialect::ToolProgress);
     let query = FeedQuery { dialect, after, batch_ms, batch_bytes, ..FeedQuery::default() };
-    open(&gateway, conversation(&who, id)?, query, &headers).await
+    let topic = conversation(&gateway, &who, id).await?;
+    open(&gateway, topic, query, &headers).await
 }

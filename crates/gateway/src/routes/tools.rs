@@ -7,7 +7,7 @@
 
 mod call;
 mod history;
-mod interactive;
+pub(crate) mod interactive;
 mod list;
 mod outcome;
 pub(crate) mod place;

@@ -74,6 +74,21 @@ impl History {
         Recording { history: Arc::clone(self), who: who.clone(), secrets, row, began: Instant::now() }
     }
 
+    /// Records a call that has ended.
+    pub(crate) fn record(
+        self: &Arc<Self>,
+        who: &Identity,
+        arguments: &Value,
+        secrets: &Secrets,
+        mut row: ToolCallRow,
+    ) {
+        row.arguments = shorten::arguments(arguments, secrets);
+        row.result = row.result.map(|result| shorten::result(&result, secrets));
+        row.executions.truncate(MAX_EXECUTIONS);
+        self.audit.record(who, "tool.call", row.session_id.to_string(), detail(&row));
+        self.write(row);
+    }
+
     fn write(self: &Arc<Self>, row: ToolCallRow) {
         let mut pending = self.pending();
         pending.push(row);

@@ -30,6 +30,17 @@ pub struct Turn {
     pub error: Option<String>,
 }
 
+/// A call of the model that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenStep {
+    /// The message that it adds to.
+    pub message_id: MessageId,
+    /// Which step of the turn, from 1.
+    pub step: u32,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+}
+
 /// What a log says so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversation {
@@ -43,6 +54,8 @@ pub struct Conversation {
     pub leaf: Option<MessageId>,
     /// The last turn.
     pub turn: Option<Turn>,
+    /// The step that the model works on.
+    pub open_step: Option<OpenStep>,
     /// The plan of the agent.
     pub plan: Vec<PlanStep>,
     /// Messages that wait for the agent.
@@ -135,13 +148,16 @@ impl Conversation {
                 });
             }
             ConversationEvent::TurnEnded { turn_id, outcome, error } => {
+                self.open_step = None;
                 if let Some(turn) = self.turn.as_mut().filter(|turn| turn.turn_id == *turn_id) {
                     turn.outcome = Some(*outcome);
                     turn.error.clone_from(error);
                 }
             }
-            ConversationEvent::StepStarted { message_id, step, .. } => {
-                self.push(message_id, Part::Step { number: *step });
+            ConversationEvent::StepStarted { message_id, step, attempt } => {
+                let (step, attempt) = (*step, *attempt);
+                self.open_step = Some(OpenStep { message_id: message_id.clone(), step, attempt });
+                self.push(message_id, Part::Step { number: step });
             }
             ConversationEvent::StepDiscarded { message_id, reason } => self.discard(message_id, reason),
             ConversationEvent::StepEnded { message_id, usage } => self.end_step(message_id, usage.as_ref()),
@@ -307,6 +323,7 @@ impl Conversation {
     }
 
     fn discard(&mut self, id: &MessageId, reason: &str) {
+        self.open_step = None;
         let Some(message) = self.message_mut(id) else { return };
         let kept = message.parts.iter().rposition(|part| matches!(part, Part::Step { .. })).unwrap_or(0);
         let removed = message.parts.split_off(kept);
@@ -319,6 +336,7 @@ impl Conversation {
     }
 
     fn end_step(&mut self, id: &MessageId, usage: Option<&ModelUsage>) {
+        self.open_step = None;
         let Some(message) = self.message_mut(id) else { return };
         if let Some(usage) = usage {
             message.usage.get_or_insert_default().add(usage);

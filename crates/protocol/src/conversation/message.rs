@@ -180,6 +180,10 @@ pub struct Approval {
     /// What would be allowed from now on, if the agent proposes a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_text: Option<String>,
+    /// The proposed rule as the tools know it, by which later commands of the conversation are allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub rule: Option<Value>,
     /// The fingerprint of what is allowed: a consent holds for nothing else.
     pub fingerprint: String,
     /// The answer, once there is one.

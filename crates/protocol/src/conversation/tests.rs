@@ -87,6 +87,17 @@ fn a_discarded_step_leaves_a_notice_and_no_part_of_it() {
 }
 
 #[test]
+fn a_step_is_open_until_it_ends_or_is_discarded() {
+    let whole = log(answer());
+    let open = |events: usize| Conversation::of(&whole[..events]).open_step.map(|step| step.step);
+    assert_eq!((open(3), open(4), open(8), open(9)), (None, Some(1), Some(1), None));
+    let mut events = answer();
+    events.truncate(6);
+    events.push(ConversationEvent::StepDiscarded { message_id: id("a"), reason: "it broke off".into() });
+    assert_eq!(Conversation::of(&log(events)).open_step, None);
+}
+
+#[test]
 fn branches_keep_their_messages_and_the_newest_one_is_current() {
     let conversation = Conversation::of(&log(vec![
         message("q1", None, MessageRole::User),

@@ -90,6 +90,7 @@ fn chosen(columns: &'static str, filter: &ExecutionFilter) -> Select {
         .when("succeeded =", filter.succeeded)
         .when("language =", filter.language.as_deref())
         .when("conversation_id =", filter.conversation_id.as_deref())
+        .when("tool_call_id =", filter.tool_call_id.as_deref())
         .when("queued_at_ms >=", filter.started_after_ms)
         .when("queued_at_ms <", filter.started_before_ms)
         .among("session_id IN", filter.among.as_deref());

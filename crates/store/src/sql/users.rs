@@ -1,6 +1,6 @@
 //! The tables `users` and `sign_ins`.
 
-use super::{Columns, Select, Statement, Value, damaged, hash, hex, page_size, time};
+use super::{Columns, Select, Statement, Value, conversation_access, damaged, hash, hex, page_size, time};
 use crate::{PageRequest, SignInKind, SignInRow, StoreError, UserChange, UserRow};
 
 const USER: &str = "number, id, name, password, role, disabled, created_at_ms FROM users";
@@ -55,7 +55,8 @@ pub(crate) fn update(id: &str, change: &UserChange) -> Vec<Statement> {
 
 /// Removes a user. Its sign-ins are removed by the foreign key; objects with its name stay.
 pub(crate) fn remove(row: &UserRow, at_ms: u64) -> Vec<Statement> {
-    vec![
+    let mut all = conversation_access::remove_user(&row.name, at_ms).to_vec();
+    all.extend([
         Statement::new(
             "UPDATE tokens SET revoked_at_ms = $2 WHERE LOWER(owner) = $1 AND revoked_at_ms IS NULL",
             [row.name.as_str().into(), at_ms.into()],
@@ -67,7 +68,8 @@ pub(crate) fn remove(row: &UserRow, at_ms: u64) -> Vec<Statement> {
         Statement::new("DELETE FROM oauth_grants WHERE LOWER(owner) = $1", [row.name.as_str().into()]),
         Statement::new("DELETE FROM session_members WHERE member = $1", [row.name.as_str().into()]),
         Statement::new("DELETE FROM users WHERE id = $1", [row.id.as_str().into()]),
-    ]
+    ]);
+    all
 }
 
 pub(crate) fn put_sign_in(row: &SignInRow) -> Statement {

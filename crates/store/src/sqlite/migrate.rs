@@ -22,6 +22,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (61, "oauth grants", include_str!("../../migrations/sqlite/0061_oauth_grants.sql")),
     (70, "execution search", include_str!("../../migrations/sqlite/0070_execution_search.sql")),
     (90, "session rules", include_str!("../../migrations/sqlite/0090_session_rules.sql")),
+    (100, "conversations", include_str!("../../migrations/sqlite/0100_conversations.sql")),
 ];
 
 /// Applies missing migrations, all or none. The lock is taken before checking, because the server and a

@@ -3,6 +3,7 @@
 pub(super) mod audit;
 pub(super) mod builds;
 pub(super) mod chat;
+pub(super) mod conversations;
 pub(super) mod execution_search;
 pub(super) mod executions;
 pub(super) mod grants;

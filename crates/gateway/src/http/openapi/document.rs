@@ -28,6 +28,7 @@ use crate::streams::sse::Until;
         (name = "packages", description = "The packages of Python and Node in a session."),
         (name = "editor", description = "The routes of a code editor, in JSON, for sessions by id or name."),
         (name = "tools", description = "The tools of an agent, and the progress of their calls."),
+        (name = "conversations", description = "Conversations with an agent that works in a session."),
         (name = "chat", description = "Results that a chat's client ran itself, saved with its messages."),
         (name = "sharing", description = "Members of sessions, and links to them."),
         (name = "users", description = "Users, and how they sign in and out."),

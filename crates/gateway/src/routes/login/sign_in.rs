@@ -305,7 +305,7 @@ async fn sign_out(
             };
             gateway.store.put_sign_in(&row).await?;
         }
-        Credential::Token(_) | Credential::Link(_) => {
+        Credential::Token(_) | Credential::Link(_) | Credential::Agent => {
             return Err(ApiError::conflict(
                 "this token does not come from a sign-in",
                 "`DELETE /v1/tokens/{token}` revokes an API token",
@@ -335,6 +335,9 @@ struct MeBody {
     /// The sessions that it is restricted to; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     sessions: Option<Vec<String>>,
+    /// The conversation that it is restricted to; absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation: Option<String>,
     /// The scopes that it is restricted to; absent: everything that its role allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     scopes: Option<Vec<String>>,
@@ -361,9 +364,11 @@ async fn me(
             Credential::Link(_) => "link",
             Credential::SignIn { .. } => "sign_in",
             Credential::Foreign(_) => "jwt",
+            Credential::Agent => "agent",
         },
         credential_id: who.token_id,
         sessions: bounds.sessions.as_deref().map(|list| list.iter().map(ToString::to_string).collect()),
+        conversation: bounds.conversation.as_ref().map(ToString::to_string),
         scopes: bounds.scopes.as_deref().map(|list| list.iter().map(ToString::to_string).collect()),
         owner: who.owner,
         user: user.map(Into::into),

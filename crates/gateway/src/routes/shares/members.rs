@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use headwater_protocol::SessionId;
 use headwater_protocol::api::{ErrorBody, Timestamp};
-use headwater_store::MemberRow;
+use headwater_store::{MemberRow, SessionRole};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -23,15 +23,15 @@ use crate::now_ms;
 use crate::state::Gateway;
 
 /// The maximum number of members of a session.
-const MAX_MEMBERS: usize = 100;
+pub(crate) const MAX_MEMBERS: usize = 100;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(get, put, delete))
 }
 
-/// A member of a session.
+/// A member.
 #[derive(Debug, Serialize, ToSchema)]
-struct MemberBody {
+pub(crate) struct MemberBody {
     /// The user's name, or the owner of a token.
     user: String,
     #[schema(inline)]
@@ -39,19 +39,26 @@ struct MemberBody {
     added_at: Timestamp,
 }
 
-impl From<MemberRow> for MemberBody {
-    fn from(row: MemberRow) -> Self {
-        Self { user: row.member, role: row.role.into(), added_at: Timestamp(row.added_at_ms) }
+impl MemberBody {
+    /// This member with this role.
+    pub(crate) fn new(user: String, role: SessionRole, added_at_ms: u64) -> Self {
+        Self { user, role: role.into(), added_at: Timestamp(added_at_ms) }
     }
 }
 
-/// The owner and the members of a session.
+impl From<MemberRow> for MemberBody {
+    fn from(row: MemberRow) -> Self {
+        Self::new(row.member, row.role, row.added_at_ms)
+    }
+}
+
+/// An owner and the members.
 #[derive(Debug, Serialize, ToSchema)]
-struct MemberList {
-    /// The session's owner.
-    owner: String,
+pub(crate) struct MemberList {
+    /// The owner.
+    pub(crate) owner: String,
     /// The members, in order of their names.
-    items: Vec<MemberBody>,
+    pub(crate) items: Vec<MemberBody>,
 }
 
 /// Checks that `who` may see the members: all members may, links may not.
@@ -94,7 +101,7 @@ async fn get(
     Ok(JsonBody(row.ok_or_else(|| no_member(&user))?.into()))
 }
 
-fn no_member(user: &str) -> ApiError {
+pub(crate) fn no_member(user: &str) -> ApiError {
     ApiError::not_found("member", user).hint("`GET .../members` lists them")
 }
 
@@ -102,9 +109,9 @@ fn no_member(user: &str) -> ApiError {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(examples(json!({"role": "viewer"})))]
 #[serde(deny_unknown_fields)]
-struct MemberRequest {
+pub(crate) struct MemberRequest {
     #[schema(inline)]
-    role: MemberRole,
+    pub(crate) role: MemberRole,
 }
 
 /// Adds a member to a session, or changes its role. For its owner.

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
+const MAX_BYTES: usize = 4 << 20;
+
 fn parse(chunks: impl IntoIterator<Item = Bytes>) -> Vec<(String, String)> {
-    let mut parser = Parser::default();
+    let mut parser = Parser::new(MAX_BYTES);
     let mut all = Vec::new();
     for chunk in chunks {
         parser.push(chunk);
@@ -87,7 +89,7 @@ proptest! {
 
     #[test]
     fn no_bytes_at_all_make_it_panic(chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20)) {
-        let mut parser = Parser::default();
+        let mut parser = Parser::new(MAX_BYTES);
         for chunk in chunks {
             parser.push(chunk.into());
             while parser.next().unwrap().is_some() {}
@@ -110,7 +112,7 @@ fn the_forms_of_an_event_are_all_understood() {
 fn data_that_lies_in_one_chunk_is_not_copied() {
     let chunk = Bytes::from_static(b"event: stdout\ndata: 0123456789\n\n");
     let at = chunk.as_ptr();
-    let mut parser = Parser::default();
+    let mut parser = Parser::new(MAX_BYTES);
     parser.push(chunk);
     let data = parser.next().unwrap().unwrap().data;
     assert_eq!(data.as_ptr(), at.wrapping_add("event: stdout\ndata: ".len()));
@@ -118,11 +120,11 @@ fn data_that_lies_in_one_chunk_is_not_copied() {
 
 #[test]
 fn an_event_without_an_end_is_refused_and_not_kept_for_ever() {
-    let mut parser = Parser::default();
+    let mut parser = Parser::new(MAX_BYTES);
     let chunk = Bytes::from(vec![b'x'; 1 << 20]);
-    let refused = (0..100).find_map(|_| {
+    let refused = (0..10).find_map(|_| {
         parser.push(chunk.clone());
         parser.next().err()
     });
-    assert_eq!(refused, Some(TooLong));
+    assert_eq!(refused, Some(TooLong { max_bytes: MAX_BYTES }));
 }

@@ -6,26 +6,28 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// The largest event: 4 MiB of output, each byte of which may take six in JSON, with a margin.
-const MAX_EVENT_BYTES: usize = 64 << 20;
-
 /// A server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Message {
+pub struct Message {
     /// The type; empty if none was given.
-    pub(crate) event: Bytes,
+    pub event: Bytes,
     /// The data, with its lines joined.
-    pub(crate) data: Bytes,
+    pub data: Bytes,
 }
 
-/// The event is larger than any that the server sends.
+/// The event is larger than the reader expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event is larger than {MAX_EVENT_BYTES} bytes")]
-pub(crate) struct TooLong;
+#[error("an event is larger than {max_bytes} bytes")]
+pub struct TooLong {
+    /// The bound of the parser.
+    pub max_bytes: usize,
+}
 
 /// Splits a stream of bytes into events.
-#[derive(Debug, Default)]
-pub(crate) struct Parser {
+#[derive(Debug)]
+pub struct Parser {
+    /// The largest event.
+    max_bytes: usize,
     /// Bytes that have come and are not parsed yet.
     chunk: Bytes,
     /// The beginning of a line whose end has not come.
@@ -74,14 +76,29 @@ impl Data {
 }
 
 impl Parser {
+    /// A parser that refuses larger events than this.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            chunk: Bytes::new(),
+            cut: BytesMut::new(),
+            after_cr: false,
+            begun: false,
+            event: Bytes::new(),
+            data: None,
+        }
+    }
+
     /// Adds bytes; [`next`](Self::next) must have returned `None` before.
-    pub(crate) fn push(&mut self, chunk: Bytes) {
+    pub fn push(&mut self, chunk: Bytes) {
         debug_assert!(self.chunk.is_empty(), "what came before has been read");
         self.chunk = chunk;
     }
 
     /// The next complete event.
-    pub(crate) fn next(&mut self) -> Result<Option<Message>, TooLong> {
+    #[allow(clippy::should_implement_trait, reason = "it returns `None` between two chunks, too")]
+    pub fn next(&mut self) -> Result<Option<Message>, TooLong> {
         while let Some(line) = self.next_line()? {
             if !line.is_empty() {
                 self.field(&line)?;
@@ -105,9 +122,7 @@ impl Parser {
         }
         let end = memchr::memchr2(b'\n', b'\r', &self.chunk);
         let size = self.cut.len() + end.unwrap_or(self.chunk.len());
-        if size + self.data.as_ref().map_or(0, Data::len) > MAX_EVENT_BYTES {
-            return Err(TooLong);
-        }
+        self.check(size + self.data.as_ref().map_or(0, Data::len))?;
         let Some(end) = end else {
             self.cut.extend_from_slice(&self.chunk);
             self.chunk.clear();
@@ -126,6 +141,10 @@ impl Parser {
         Ok(Some(line))
     }
 
+    fn check(&self, size: usize) -> Result<(), TooLong> {
+        if size > self.max_bytes { Err(TooLong { max_bytes: self.max_bytes }) } else { Ok(()) }
+    }
+
     fn field(&mut self, line: &Bytes) -> Result<(), TooLong> {
         let colon = memchr::memchr(b':', line);
         let value = || {
@@ -142,9 +161,7 @@ impl Parser {
                     None => Data::Line(value),
                     Some(data) => data.and(&value),
                 };
-                if data.len() > MAX_EVENT_BYTES {
-                    return Err(TooLong);
-                }
+                self.check(data.len())?;
                 self.data = Some(data);
             }
             b"event" => self.event = value(),

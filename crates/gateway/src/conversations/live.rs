@@ -1,0 +1,263 @@
+//! A conversation in use: the fold of its log in memory, and its only writer.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+use async_trait::async_trait;
+use headwater_agent::{Decide, Journal, JournalError};
+use headwater_protocol::conversation::{
+    Conversation, ConversationEvent, ConversationId, LogEntry, ToolCallState, TurnOutcome,
+};
+use headwater_store::{ConversationRow, ConversationState, Store, StoreError};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::turns::Runner;
+use crate::now_ms;
+
+/// Entries that are read at once.
+pub(super) const READ_ENTRIES: u32 = 256;
+/// New entries that stay in memory, so that those who follow live read nothing from the store.
+const RECENT_ENTRIES: usize = 256;
+
+/// A conversation in use.
+#[derive(Debug)]
+pub(crate) struct Live {
+    inner: Arc<Inner>,
+    tasks: TaskTracker,
+    /// Whoever runs its turns.
+    pub(super) runner: Runner,
+}
+
+#[derive(Debug)]
+struct Inner {
+    row: ConversationRow,
+    store: Arc<dyn Store>,
+    conversation: Arc<RwLock<Conversation>>,
+    /// One append at a time. Tool calls that wait for a person.
+    writer: tokio::sync::Mutex<HashSet<String>>,
+    recent: Mutex<Recent>,
+    changes: watch::Sender<u64>,
+    gone: CancellationToken,
+}
+
+/// The newest entries, without a gap.
+#[derive(Debug)]
+struct Recent {
+    entries: VecDeque<Arc<LogEntry>>,
+    /// All entries after this one are there.
+    after: u64,
+}
+
+impl Live {
+    /// Reads and folds the log of a conversation.
+    pub(super) async fn load(
+        row: ConversationRow,
+        store: Arc<dyn Store>,
+        tasks: TaskTracker,
+    ) -> Result<Self, StoreError> {
+        let mut conversation = Conversation::default();
+        loop {
+            let entries = store.conversation_log(row.number, conversation.last_seq, READ_ENTRIES).await?;
+            for entry in &entries {
+                conversation.apply(entry);
+            }
+            if entries.len() < READ_ENTRIES as usize {
+                break;
+            }
+        }
+        let inner = Inner {
+            writer: tokio::sync::Mutex::new(waiting(&conversation)),
+            recent: Mutex::new(Recent { entries: VecDeque::new(), after: conversation.last_seq }),
+            changes: watch::Sender::new(conversation.last_seq),
+            conversation: Arc::new(RwLock::new(conversation)),
+            gone: CancellationToken::new(),
+            row,
+            store,
+        };
+        Ok(Self { inner: Arc::new(inner), tasks, runner: Runner::default() })
+    }
+
+    /// The row as it was when the conversation was loaded. Its id, owner, parent and root never change.
+    pub(crate) fn row(&self) -> &ConversationRow {
+        &self.inner.row
+    }
+
+    /// What the log says. The guard must not be held across an `await`.
+    pub(crate) fn fold(&self) -> RwLockReadGuard<'_, Conversation> {
+        self.inner.fold()
+    }
+
+    /// Whether the conversation was deleted, or its log was written by somebody else.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.inner.gone.is_cancelled()
+    }
+
+    /// Ends every use of it: its readers end, and nothing more is appended.
+    pub(super) fn set_gone(&self) {
+        self.inner.gone.cancel();
+    }
+
+    /// Cancelled when it is gone.
+    pub(super) fn gone(&self) -> &CancellationToken {
+        &self.inner.gone
+    }
+
+    /// The entries after a `seq`, in order; none if there are none. A long log is returned in parts.
+    pub(crate) async fn entries_after(&self, seq: u64) -> Result<Vec<Arc<LogEntry>>, StoreError> {
+        if let Some(recent) = self.inner.recent_after(seq) {
+            return Ok(recent);
+        }
+        let (number, store) = (self.inner.row.number, &self.inner.store);
+        let entries = store.conversation_log(number, seq, READ_ENTRIES).await?;
+        Ok(entries.into_iter().map(Arc::new).collect())
+    }
+}
+
+impl Inner {
+    fn fold(&self) -> RwLockReadGuard<'_, Conversation> {
+        self.conversation.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recent_after(&self, seq: u64) -> Option<Vec<Arc<LogEntry>>> {
+        let recent = self.recent();
+        let after = recent.entries.partition_point(|entry| entry.seq <= seq);
+        (recent.after <= seq).then(|| recent.entries.iter().skip(after).cloned().collect())
+    }
+
+    async fn append(&self, decide: Decide) -> Result<Vec<LogEntry>, JournalError> {
+        let mut waiting = self.writer.lock().await;
+        if self.gone.is_cancelled() {
+            return Err(JournalError("it was deleted".to_owned()));
+        }
+        let (events, first_seq) = {
+            let now = self.fold();
+            (decide(&now), now.last_seq + 1)
+        };
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let at_ms = now_ms();
+        let entries: Vec<_> =
+            (first_seq..).zip(events).map(|(seq, event)| LogEntry { seq, at_ms, event }).collect();
+        let (state, waits) = self.state_after(&waiting, &entries);
+        let stored = self.store.append_conversation(self.row.number, &entries, state).await;
+        if let Err(error) = stored {
+            if matches!(error, StoreError::Conflict { .. }) {
+                self.gone.cancel();
+            }
+            return Err(JournalError(error.to_string()));
+        }
+        *waiting = waits;
+        self.publish(&entries);
+        Ok(entries)
+    }
+
+    /// Adds stored entries to what readers see.
+    fn publish(&self, entries: &[LogEntry]) {
+        {
+            let mut now = self.conversation.write().unwrap_or_else(PoisonError::into_inner);
+            entries.iter().for_each(|entry| now.apply(entry));
+        }
+        let mut recent = self.recent();
+        recent.entries.extend(entries.iter().cloned().map(Arc::new));
+        while recent.entries.len() > RECENT_ENTRIES {
+            recent.after = recent.entries.pop_front().map_or(recent.after, |entry| entry.seq);
+        }
+        drop(recent);
+        if let Some(last) = entries.last() {
+            self.changes.send_replace(last.seq);
+        }
+    }
+
+    /// What the log says after these entries, and the tool calls that wait for a person then.
+    fn state_after(
+        &self,
+        waiting: &HashSet<String>,
+        entries: &[LogEntry],
+    ) -> (ConversationState, HashSet<String>) {
+        let now = self.fold();
+        let mut waits = waiting.clone();
+        let mut is_running = now.running().is_some();
+        let mut was_completed =
+            now.turn.as_ref().is_some_and(|turn| turn.outcome == Some(TurnOutcome::Completed));
+        let mut queued = i64::try_from(now.queue.len()).unwrap_or(i64::MAX);
+        for entry in entries {
+            match &entry.event {
+                ConversationEvent::TurnStarted { .. } => is_running = true,
+                ConversationEvent::TurnEnded { outcome, .. } => {
+                    is_running = false;
+                    was_completed = *outcome == TurnOutcome::Completed;
+                    waits.clear();
+                }
+                ConversationEvent::MessageQueued { .. } => queued += 1,
+                ConversationEvent::MessageUnqueued { message_id } if is_queued(&now, message_id) => {
+                    queued -= 1;
+                }
+                ConversationEvent::MessageAdded { message } if is_queued(&now, &message.id) => queued -= 1,
+                ConversationEvent::ApprovalRequested { tool_call_id, .. }
+                | ConversationEvent::InputRequested { tool_call_id, .. } => {
+                    waits.insert(tool_call_id.clone());
+                }
+                ConversationEvent::ApprovalAnswered { tool_call_id, .. }
+                | ConversationEvent::InputAnswered { tool_call_id, .. }
+                | ConversationEvent::ToolCallEnded { tool_call_id, .. } => {
+                    waits.remove(tool_call_id);
+                }
+                _ => {}
+            }
+        }
+        // A turn that has ended well is followed by the next one, if a message waits for it.
+        let is_running = is_running || (was_completed && queued > 0);
+        (ConversationState { is_running, is_waiting: !waits.is_empty() }, waits)
+    }
+}
+
+fn is_queued(now: &Conversation, id: &headwater_protocol::conversation::MessageId) -> bool {
+    now.queue.iter().any(|queued| queued.message_id == *id)
+}
+
+/// The tool calls of the running turn that wait for a person.
+fn waiting(now: &Conversation) -> HashSet<String> {
+    if now.running().is_none() {
+        return HashSet::new();
+    }
+    let parts = now.messages.iter().flat_map(|message| &message.parts);
+    let calls = parts.filter_map(|part| match part {
+        headwater_protocol::conversation::Part::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    let is_open = |call: &&Box<headwater_protocol::conversation::ToolCall>| {
+        let is_undecided = call.approval.as_ref().is_some_and(|approval| approval.decision.is_none())
+            || call.input_request.as_ref().is_some_and(|request| request.answers.is_none());
+        call.state == ToolCallState::Waiting && is_undecided
+    };
+    calls.filter(is_open).map(|call| call.tool_call_id.clone()).collect()
+}
+
+#[async_trait]
+impl Journal for Live {
+    fn id(&self) -> &ConversationId {
+        &self.inner.row.id
+    }
+
+    async fn update(&self, decide: Decide) -> Result<Vec<LogEntry>, JournalError> {
+        let inner = Arc::clone(&self.inner);
+        // A task of its own: a caller that leaves half-way must not keep readers from what was stored.
+        let appended = self.tasks.spawn(async move { inner.append(decide).await }).await;
+        appended.map_err(|_| JournalError("the server is being stopped".to_owned()))?
+    }
+
+    fn conversation(&self) -> &Arc<RwLock<Conversation>> {
+        &self.inner.conversation
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+}

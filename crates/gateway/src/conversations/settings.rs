@@ -1,0 +1,149 @@
+//! How the agent of a conversation works: what is stored in its row, checked when it is set.
+
+use headwater_protocol::api::{ApprovalPolicyName, ConversationMode, ConversationPatch, ConversationRequest};
+use headwater_store::ConversationRow;
+use headwater_tools::policy::ApprovalPolicy;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Models;
+use super::limits::{MAX_INSTRUCTIONS_BYTES, MAX_TITLE_CHARS};
+use crate::error::ApiError;
+
+/// The settings of a conversation. Fields that an earlier version did not write have their defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Settings {
+    /// The model, by its name in the configuration; the default one if absent.
+    pub(crate) model: Option<String>,
+    /// When a person is asked.
+    pub(crate) approval_policy: ApprovalPolicyName,
+    /// What the agent may do.
+    pub(crate) mode: ConversationMode,
+    /// What is added to the instructions of the agent.
+    pub(crate) instructions: Option<String>,
+    /// Whether the end of a command that runs on in the background begins a turn.
+    pub(crate) wakes: bool,
+}
+
+impl Settings {
+    /// The settings in a row.
+    pub(crate) fn of(row: &ConversationRow) -> Self {
+        Self::deserialize(&row.settings).unwrap_or_default()
+    }
+
+    /// The settings that a request for a conversation asks for.
+    pub(super) fn requested(request: &ConversationRequest, models: &Models) -> Result<Self, ApiError> {
+        let mut settings = Self::default();
+        settings.change(
+            &ConversationPatch {
+                model: request.model.clone(),
+                approval_policy: request.approval_policy,
+                mode: request.mode,
+                instructions: request.instructions.clone(),
+                wakes: request.wakes,
+                ..ConversationPatch::default()
+            },
+            models,
+        )?;
+        Ok(settings)
+    }
+
+    /// Changes what a request names.
+    pub(super) fn change(&mut self, patch: &ConversationPatch, models: &Models) -> Result<(), ApiError> {
+        if let Some(model) = &patch.model {
+            self.model = if model.is_empty() { None } else { Some(models.known(model)?) };
+        }
+        if let Some(instructions) = &patch.instructions {
+            if instructions.len() > MAX_INSTRUCTIONS_BYTES {
+                let message = format!("`instructions` may have at most {MAX_INSTRUCTIONS_BYTES} bytes");
+                return Err(ApiError::invalid(message)
+                    .hint("put long instructions into `AGENTS.md` of the workspace"));
+            }
+            self.instructions = Some(instructions.clone()).filter(|text| !text.trim().is_empty());
+        }
+        self.approval_policy = patch.approval_policy.unwrap_or(self.approval_policy);
+        self.mode = patch.mode.unwrap_or(self.mode);
+        self.wakes = patch.wakes.unwrap_or(self.wakes);
+        Ok(())
+    }
+
+    /// The settings as they are stored.
+    pub(super) fn to_json(&self) -> Value {
+        serde_json::json!(self)
+    }
+
+    /// When the tools ask a person.
+    pub(crate) const fn approval(&self) -> ApprovalPolicy {
+        match self.approval_policy {
+            ApprovalPolicyName::Never => ApprovalPolicy::Never,
+            ApprovalPolicyName::OnFailure => ApprovalPolicy::OnFailure,
+            ApprovalPolicyName::OnRequest => ApprovalPolicy::OnRequest,
+            ApprovalPolicyName::UnlessTrusted => ApprovalPolicy::UnlessTrusted,
+        }
+    }
+}
+
+/// Checks a title, and returns it on one line.
+pub(super) fn checked_title(title: &str) -> Result<String, ApiError> {
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if title.is_empty() || title.chars().count() > MAX_TITLE_CHARS || title.chars().any(char::is_control) {
+        let message =
+            format!("`title` must have 1 to {MAX_TITLE_CHARS} characters and no control characters");
+        return Err(ApiError::invalid(message));
+    }
+    Ok(title)
+}
+
+/// The title that a first message gives: its first line, shortened at a word.
+pub(super) fn first_title(text: &str, most: usize) -> Option<String> {
+    // Without the marks of Markdown.
+    let lines = text.lines().map(|line| line.trim_start_matches(['#', '>', '-', '*', '`', ' ', '\t']));
+    let line = lines.into_iter().find(|line| !line.trim().is_empty())?;
+    let line: String = line.chars().map(|ch| if ch.is_control() { ' ' } else { ch }).collect();
+    let mut title = String::new();
+    for word in line.split_whitespace() {
+        let length = title.chars().count();
+        if length + 1 + word.chars().count() > most {
+            let left = most.saturating_sub(length);
+            if title.is_empty() {
+                title.extend(word.chars().take(left));
+            }
+            title.push('…');
+            return Some(title);
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title += word;
+    }
+    (!title.is_empty()).then_some(title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_line_shortened_at_a_word() {
+        assert_eq!(first_title("\n  ## Fix the\tbuild\nplease", 60).as_deref(), Some("Fix the build"));
+        assert_eq!(first_title("one two three", 8).as_deref(), Some("one two…"));
+        assert_eq!(first_title(&"x".repeat(100), 10).unwrap().chars().count(), 11);
+        assert_eq!(first_title(" \n\t", 10), None);
+        assert_eq!(first_title("```\nls", 10).as_deref(), Some("ls"));
+    }
+
+    #[test]
+    fn a_title_has_one_line_and_bounds() {
+        assert_eq!(checked_title(" a\n b ").unwrap(), "a b");
+        for bad in ["", " \n", "\u{7}", &"x".repeat(201)] {
+            assert_eq!(checked_title(bad).unwrap_err().status, 400, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn settings_of_an_earlier_version_are_read() {
+        let old: Settings = serde_json::from_str(r#"{"mode": "plan", "unknown": 1}"#).unwrap();
+        assert_eq!(old, Settings { mode: ConversationMode::Plan, ..Settings::default() });
+    }
+}
