@@ -10,6 +10,8 @@ import type { Answer, ApprovalDecision, ConversationInfo, LogEntry, Snapshot } f
 /** A message on its way to the server. */
 export type Pending = Pick<NewMessage, 'id' | 'text'> & { attachments: number };
 
+/** The metadata of an execution that belongs to a conversation. */
+const CONVERSATION = 'conversation_id';
 /** A hidden page gets no frames: its entries are applied this often. */
 const HIDDEN_MS = 250;
 
@@ -156,6 +158,18 @@ export class Conversation {
       this.#sent = this.#sent.filter((sent) => sent.id !== id);
       throw error;
     }
+  }
+
+  /** Runs code in the session of the conversation, which is created if there is none. Returns the execution. */
+  async run(code: string, language: string): Promise<string> {
+    const { client } = this.api;
+    let session = this.info?.session_id;
+    if (!session) {
+      session = (await client.sessions.create({})).id;
+      await this.change({ session_id: session });
+    }
+    const metadata = { [CONVERSATION]: this.id };
+    return (await client.executions.startIn(session, { language, code, metadata })).id;
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@
 import type { Component } from 'svelte';
 import type Markdown from './markdown/Markdown.svelte';
 import type CardBody from './tools/CardBody.svelte';
+import type ExecutionOutput from './tools/ExecutionOutput.svelte';
 
 class Lazy<Part extends Component<never>> {
   /** The component, once it is loaded. */
@@ -24,6 +25,7 @@ class Lazy<Part extends Component<never>> {
 
 export const markdown = new Lazy<typeof Markdown>(() => import('./markdown/Markdown.svelte'));
 export const cardBody = new Lazy<typeof CardBody>(() => import('./tools/CardBody.svelte'));
+export const executionOutput = new Lazy<typeof ExecutionOutput>(() => import('./tools/ExecutionOutput.svelte'));
 
 export function startParts(): void {
   markdown.start();
