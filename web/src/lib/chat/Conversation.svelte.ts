@@ -27,6 +27,10 @@ export class Conversation {
   readonly alternatives = $derived(alternatives(this.state.messages));
   readonly usage = $derived(totalUsage(this.branch));
   readonly isRunning: boolean = $derived(this.state.turn !== null && this.state.turn.outcome == null);
+  /** What a person is asked: consent, or a question. */
+  readonly isWaiting: boolean = $derived(
+    this.branch.at(-1)?.parts?.some((part) => part.type === 'tool_call' && part.state === 'waiting') ?? false,
+  );
   readonly title: string | null = $derived(this.state.title ?? this.info?.title ?? null);
   /** What was sent and is not in the log yet. */
   readonly pending: readonly Pending[] = $derived(
