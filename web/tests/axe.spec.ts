@@ -24,6 +24,7 @@ for (const theme of ['light', 'dark'] as const) {
     await server.api('GET', `/v1/executions/${execution.id}?wait=10s`);
     const pages = [
       '/',
+      '/chat',
       '/sessions',
       '/history',
       '/settings',

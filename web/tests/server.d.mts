@@ -6,7 +6,7 @@ export class TestServer {
   readonly direct: string;
   readonly token: string;
   readonly data: string;
-  static create(): Promise<TestServer>;
+  static create(options?: { config?: string }): Promise<TestServer>;
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
   command(args: string[], input?: string): Promise<string>;

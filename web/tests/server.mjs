@@ -1,6 +1,6 @@
 // Starts the real binary with a data folder of its own, for tests and pictures.
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,7 @@ export class TestServer {
   #front = null;
   #listen = '127.0.0.1:0';
   #log = '';
+  #config = null;
 
   /** The address for browsers. */
   url = '';
@@ -31,9 +32,14 @@ export class TestServer {
   token = '';
   data = '';
 
-  static async create() {
+  /** Starts a server with an empty data folder. `config` is the text of a configuration. */
+  static async create({ config } = {}) {
     const server = new TestServer();
     server.data = await mkdtemp(join(tmpdir(), 'hw-e2e-'));
+    if (config !== undefined) {
+      server.#config = join(server.data, 'e2e.toml');
+      await writeFile(server.#config, config);
+    }
     await server.start();
     server.token = (await readFile(join(server.data, 'token'), 'utf8')).trim();
     const answer = await fetch(server.direct, { headers: { accept: 'text/html' } });
@@ -53,6 +59,7 @@ export class TestServer {
   async start() {
     const env = { ...cleanEnv(), HEADWATER_LOG: 'warn' };
     const args = ['serve', '--listen', this.#listen, '--data', this.data, '--requests-per-second', '0'];
+    if (this.#config) args.push('--config', this.#config);
     const child = spawn(binary, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     this.direct = await new Promise((found, failed) => {

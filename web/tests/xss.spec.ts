@@ -1,6 +1,7 @@
 // Nothing that others can name, print or write runs in the page, and nothing leaves it: names of files, sessions, tokens
 // and snapshots, output, titles, metadata, links of terminals, SVG and HTML files.
-import { expect, test as base, type Page } from './harness';
+import { expect, test as base } from './harness';
+import { watch, type Incidents } from './incidents';
 import { button, editor, entry, newSession, open, output, status } from './ide';
 
 // Each flow takes seconds; machines that build at the same time take longer.
@@ -15,48 +16,6 @@ const SVG = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.
   <image href="http://evil.example/i.png" width="9" height="9"/><use href="http://evil.example/u.svg#a"/>
   <foreignObject width="9" height="9"><img xmlns="http://www.w3.org/1999/xhtml" src="http://evil.example/h"/></foreignObject>
   <a href="javascript:alert(3)"><rect width="40" height="40"/></a></svg>`;
-
-/** What a page must never do. */
-interface Incidents {
-  readonly found: string[];
-  expectNone(): Promise<void>;
-}
-
-/** Notes dialogs, windows, requests to other hosts, violations of the policy, and elements that only an attack makes. */
-async function watch(page: Page): Promise<Incidents> {
-  const found: string[] = [];
-  page.on('dialog', (dialog) => {
-    found.push(`dialog ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.context().on('page', (opened) => found.push(`window ${opened.url()}`));
-  page.context().on('request', (request) => {
-    const { protocol, hostname } = new URL(request.url());
-    if (/^https?:|^wss?:/.test(protocol) && hostname !== '127.0.0.1') found.push(`request ${request.url()}`);
-  });
-  page.on('console', (message) => {
-    if (/Content Security Policy/.test(message.text())) found.push(`policy ${message.text()}`);
-  });
-  await page.exposeFunction('noteViolation', (text: string) => found.push(`violation ${text}`));
-  await page.addInitScript(() => {
-    addEventListener('securitypolicyviolation', (event) => {
-      const note = (window as unknown as { noteViolation: (text: string) => void }).noteViolation;
-      note(`${event.violatedDirective} ${event.blockedURI}`);
-    });
-  });
-  return {
-    found,
-    async expectNone() {
-      const made = page.locator(
-        'img[src*="evil.example"], img[src="x"], svg[onload], [onerror], a[href^="javascript:" i]',
-      );
-      await expect(made).toHaveCount(0);
-      // What an attack started a moment ago needs time to be noticed.
-      await page.waitForTimeout(300);
-      expect(found).toEqual([]);
-    },
-  };
-}
 
 const test = base.extend<{ incidents: Incidents }>({
   incidents: async ({ app }, use) => {

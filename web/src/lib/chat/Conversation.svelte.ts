@@ -10,6 +10,8 @@ import type { Answer, ApprovalDecision, ConversationInfo, LogEntry, Snapshot } f
 /** A message on its way to the server. */
 export type Pending = Pick<NewMessage, 'id' | 'text'> & { attachments: number };
 
+/** The metadata of an execution that belongs to a conversation. */
+const CONVERSATION = 'conversation_id';
 /** A hidden page gets no frames: its entries are applied this often. */
 const HIDDEN_MS = 250;
 
@@ -25,6 +27,10 @@ export class Conversation {
   readonly alternatives = $derived(alternatives(this.state.messages));
   readonly usage = $derived(totalUsage(this.branch));
   readonly isRunning: boolean = $derived(this.state.turn !== null && this.state.turn.outcome == null);
+  /** What a person is asked: consent, or a question. */
+  readonly isWaiting: boolean = $derived(
+    this.branch.at(-1)?.parts?.some((part) => part.type === 'tool_call' && part.state === 'waiting') ?? false,
+  );
   readonly title: string | null = $derived(this.state.title ?? this.info?.title ?? null);
   /** What was sent and is not in the log yet. */
   readonly pending: readonly Pending[] = $derived(
@@ -156,6 +162,18 @@ export class Conversation {
       this.#sent = this.#sent.filter((sent) => sent.id !== id);
       throw error;
     }
+  }
+
+  /** Runs code in the session of the conversation, which is created if there is none. Returns the execution. */
+  async run(code: string, language: string): Promise<string> {
+    const { client } = this.api;
+    let session = this.info?.session_id;
+    if (!session) {
+      session = (await client.sessions.create({})).id;
+      await this.change({ session_id: session });
+    }
+    const metadata = { [CONVERSATION]: this.id };
+    return (await client.executions.startIn(session, { language, code, metadata })).id;
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,5 @@
 // The requests of the chat, over the one client of the app.
-import { newKey, resumeStream, route, type Headwater, type StreamOptions } from 'headwater';
+import { ApiError, newKey, resumeStream, route, type Headwater, type StreamOptions } from 'headwater';
 import type { PageOf } from '../lists/Paged.svelte';
 import type {
   Answer,
@@ -122,6 +122,7 @@ export class ChatApi {
           headers: { accept: 'text/event-stream' },
         }),
       ({ event, data }) => {
+        if (event === 'error') throw streamError(data);
         if (event !== 'entry') return {};
         const entry = JSON.parse(data) as LogEntry;
         if (entry.seq <= seq) return {};
@@ -131,4 +132,14 @@ export class ChatApi {
       options,
     );
   }
+}
+
+/** The error that the server sends in a stream, which has no status: the conversation is gone, or cannot be read. */
+function streamError(data: string): ApiError {
+  const {
+    code = 'unknown',
+    message = '',
+    hint,
+  } = JSON.parse(data) as { code?: string; message?: string; hint?: string };
+  return new ApiError(code === 'not_found' ? 404 : 0, code, message, hint);
 }

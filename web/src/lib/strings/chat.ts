@@ -171,7 +171,6 @@ export const chat = {
     poll: (id: string): string => `Output of command ${id}`,
     wait: 'Wait for running commands',
     patch: 'Patch',
-    plan: 'Plan',
     question: 'Question for you',
     agent: 'Sub-agent',
     command: (id: string): string => `Command ${id}`,

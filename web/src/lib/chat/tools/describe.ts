@@ -102,7 +102,7 @@ export function describe(call: ToolCall): Description {
     case 'view_image':
       return simple('image', path);
     case 'update_plan':
-      return simple('plan', text(input['explanation']) || say.plan);
+      return simple('plan', text(input['explanation']));
     case 'request_user_input':
       return simple('question', say.question);
     case 'spawn_agent':
