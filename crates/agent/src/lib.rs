@@ -6,15 +6,31 @@
 //! answers, consent) reaches the turn through the same log. So a turn that a crash interrupted is continued from the log
 //! alone.
 
+mod approvals;
+mod calls;
+mod compaction;
+mod instructions;
 mod journal;
+mod mcp;
 pub mod model;
+mod notebook;
 mod place;
+mod prompt;
+mod recorder;
+mod resume;
 mod run;
+mod step;
 mod submit;
+mod text;
+mod tools;
 mod turn;
+mod wake;
+mod work;
+mod writer;
 
 pub use journal::{Decide, Journal, JournalError};
 pub use place::{ChildSpec, McpServer, Place, PlaceError, RecordedCall};
 pub use run::run;
 pub use submit::{NewMessage, Parent, submit, turn_started};
 pub use turn::{TurnContext, TurnSettings};
+pub use wake::wake;

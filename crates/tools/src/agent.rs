@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use headwater_protocol::{Session, SessionId};
+use headwater_protocol::{ExecutionId, Session, SessionId};
 use tokio::sync::{broadcast, watch};
 
 use crate::commands::{self, Ending, Memory};
@@ -101,6 +101,20 @@ impl Agent {
         outcome
     }
 
+    /// The result of a call whose program was started before, for example by a server that was restarted since: the program
+    /// is awaited, and not started again.
+    pub async fn resume(
+        &self,
+        request: Request,
+        execution: ExecutionId,
+        live: Option<watch::Sender<Progress>>,
+    ) -> Outcome {
+        let result = commands::resume(self, &request, execution, live).await;
+        let mut outcome = result.unwrap_or_else(Outcome::from);
+        commands::add_endings(self, &mut outcome);
+        outcome
+    }
+
     /// Calls a tool for files.
     pub(crate) async fn call_files(&self, call: &Call) -> Result<Outcome, ToolError> {
         let files = Files::new(self.host(), self.session());
@@ -119,8 +133,18 @@ impl Agent {
         Arc::clone(&self.inner.host)
     }
 
+    /// Whether a result has reported the end of an execution.
+    pub fn has_reported_end(&self, execution: ExecutionId) -> bool {
+        self.inner.memory.knows_end(execution)
+    }
+
+    /// The path of the workspace, as programs see it.
+    pub fn workspace(&self) -> String {
+        commands::working_directory(self, None)
+    }
+
     /// The session as it was when the agent began.
-    pub(crate) fn session_info(&self) -> &Session {
+    pub fn session_info(&self) -> &Session {
         &self.inner.session
     }
 
@@ -156,6 +180,8 @@ fn is_command(call: &Call) -> bool {
         | Call::Shell(_)
         | Call::ShellCommand(_)
         | Call::RunCode(_)
+        | Call::CodeExecution(_)
+        | Call::RunCommand(_)
         | Call::Wait(_)
         | Call::ReadOutput(_)
         | Call::ListExecutions(_)

@@ -4,6 +4,7 @@
 //! cancelled call or a restart loses nothing: the log has it all.
 
 mod approval;
+mod code;
 mod condition;
 mod control;
 mod earlier;
@@ -19,6 +20,7 @@ mod read_output;
 mod read_page;
 mod reading;
 mod report;
+mod resume;
 mod room;
 mod shell;
 mod spec;
@@ -26,6 +28,7 @@ mod start;
 mod wait;
 mod write_stdin;
 
+use headwater_protocol::ExecutionId;
 use tokio::sync::watch;
 
 use self::live::Live;
@@ -34,12 +37,14 @@ use crate::error::ToolError;
 use crate::outcome::{Outcome, Progress};
 use crate::schema::Call;
 
+pub use self::approval::extra_of;
 pub use self::endings::Ending;
 pub(crate) use self::endings::add_endings;
 pub use self::find::number_of;
 pub(crate) use self::memory::Memory;
 pub use self::room::MAX_LIVE;
 pub use self::spec::AGENT_METADATA;
+pub(crate) use self::spec::working_directory;
 
 /// What the parts of one call share.
 struct Context<'a> {
@@ -61,6 +66,8 @@ pub(crate) async fn call(
         Call::WriteStdin(arguments) => write_stdin::write_stdin(context, arguments).await,
         Call::Shell(arguments) => shell::shell(context, arguments).await,
         Call::ShellCommand(arguments) => shell::shell_command(context, arguments).await,
+        Call::CodeExecution(arguments) => code::code_execution(context, arguments).await,
+        Call::RunCommand(arguments) => code::run_command(context, arguments).await,
         Call::Wait(arguments) => wait::wait(context, arguments).await,
         Call::ReadOutput(arguments) => read_output::read_output(context, arguments).await,
         Call::ListExecutions(arguments) => list::list_executions(agent, arguments).await,
@@ -68,4 +75,15 @@ pub(crate) async fn call(
         Call::Resize(arguments) => control::resize(agent, arguments).await,
         other => Err(ToolError::new(format!("{} is not a tool for commands", other.name()))),
     }
+}
+
+/// The result of a call whose program was started before, for example by a server that was restarted since.
+pub(crate) async fn resume(
+    agent: &Agent,
+    request: &Request,
+    execution: ExecutionId,
+    live: Option<watch::Sender<Progress>>,
+) -> Result<Outcome, ToolError> {
+    let context = &Context { agent, request, live: Live::new(live, agent.secrets()) };
+    resume::resume(context, execution).await
 }

@@ -6,6 +6,7 @@
 //! lost or capped.
 
 mod agent;
+pub mod code;
 mod commands;
 mod error;
 mod files;
@@ -18,7 +19,7 @@ pub mod schema;
 mod secrets;
 
 pub use agent::{Agent, AgentInfo, Request};
-pub use commands::{AGENT_METADATA, Ending, MAX_LIVE, number_of};
+pub use commands::{AGENT_METADATA, Ending, MAX_LIVE, extra_of, number_of};
 pub use error::ToolError;
 pub use host::{Host, LocalHost};
 pub use outcome::{Image, Outcome, Progress};

@@ -80,6 +80,8 @@ pub struct Policy {
     pub approval: ApprovalPolicy,
     /// What was decided before.
     pub rules: Rules,
+    /// What a person has granted to all commands that ask for it.
+    pub granted: Extra,
 }
 
 /// What a command wants besides its session's rights.
@@ -109,8 +111,24 @@ impl Extra {
         *self == Self::default()
     }
 
+    /// Adds what another one has.
+    pub fn merge(&mut self, other: Self) {
+        self.unsandboxed |= other.unsandboxed;
+        self.network |= other.network;
+        for (own, more) in [(&mut self.read, other.read), (&mut self.write, other.write)] {
+            let new: Vec<String> = more.into_iter().filter(|path| !own.contains(path)).collect();
+            own.extend(new);
+        }
+        self.limits.merge(&other.limits);
+    }
+
+    /// What it is, as a list for people.
+    pub fn describe(&self) -> String {
+        decide::describe(self)
+    }
+
     /// Whether everything in `other` is also in this one.
-    fn covers(&self, other: &Self) -> bool {
+    pub fn covers(&self, other: &Self) -> bool {
         let all = |own: &[String], others: &[String]| others.iter().all(|path| own.contains(path));
         let walls = self.unsandboxed
             || (!other.unsandboxed

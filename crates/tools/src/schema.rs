@@ -7,6 +7,7 @@
 mod bounds;
 mod catalog;
 mod clean;
+mod code;
 mod edit;
 mod execute;
 mod files;
@@ -20,7 +21,9 @@ mod shapes;
 mod tests;
 mod tokens;
 
-pub use catalog::{Call, Hints, TOOLS, Tool};
+pub use catalog::{CHAT_TOOLS, Call, Hints, TOOLS, Tool};
+pub use clean::schema_of;
+pub use code::{CodeExecution, RunCommand};
 pub use edit::{ApplyPatch, EditFile, WriteFile};
 pub use execute::{ExecCommand, InitialStdin, OnDisconnect, RunCode, Shell, ShellCommand, Size, WriteStdin};
 pub use files::{GrepFiles, Indentation, ListDir, ReadFile, ReadMode, ViewImage};

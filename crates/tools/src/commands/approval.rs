@@ -116,29 +116,31 @@ fn extra(asked: &Asked<'_>) -> Result<Extra, ToolError> {
     match (asked.permissions, asked.additional) {
         (SandboxPermissions::UseDefault, None) => Ok(Extra::default()),
         (SandboxPermissions::RequireEscalated, None) => Ok(Extra { unsandboxed: true, ..Extra::default() }),
-        (SandboxPermissions::WithAdditionalPermissions, Some(more)) => {
-            let files = more.file_system.clone().unwrap_or_default();
-            for path in files.read.iter().chain(&files.write) {
-                check_path(path)?;
-            }
-            let extra = Extra {
-                unsandboxed: false,
-                network: more.network == Some(true),
-                read: files.read,
-                write: files.write,
-                limits: more.limits.unwrap_or_default(),
-            };
-            if extra.is_empty() {
-                return Err(ToolError::new("additional_permissions: names nothing").hint(
-                    "Name network, limits, or paths in file_system, or leave sandbox_permissions out",
-                ));
-            }
-            Ok(extra)
-        }
+        (SandboxPermissions::WithAdditionalPermissions, Some(more)) => extra_of(more),
         _ => Err(ToolError::new("additional_permissions and sandbox_permissions do not fit together").hint(
             "Send additional_permissions together with sandbox_permissions \"with_additional_permissions\"",
         )),
     }
+}
+
+/// What these permissions are besides the rights of a session. Fails if they name nothing, or a path that is not plain.
+pub fn extra_of(more: &Permissions) -> Result<Extra, ToolError> {
+    let files = more.file_system.clone().unwrap_or_default();
+    for path in files.read.iter().chain(&files.write) {
+        check_path(path)?;
+    }
+    let extra = Extra {
+        unsandboxed: false,
+        network: more.network == Some(true),
+        read: files.read,
+        write: files.write,
+        limits: more.limits.unwrap_or_default(),
+    };
+    if extra.is_empty() {
+        return Err(ToolError::new("additional_permissions: names nothing")
+            .hint("Name network, limits, or paths in file_system, or leave sandbox_permissions out"));
+    }
+    Ok(extra)
 }
 
 /// A path must mean the same to the person who reads it and to the walls.

@@ -40,6 +40,17 @@ pub(super) async fn exec_command(context: &Context<'_>, asked: &ExecCommand) -> 
     started
         .notes
         .extend(taken.map(|port| format!("port {port} listened already before this command started")));
+    result_of_command(context, asked, started, begin).await
+}
+
+/// Waits for a command that was started.
+pub(super) async fn result_of_command(
+    context: &Context<'_>,
+    asked: &ExecCommand,
+    mut started: Started,
+    begin: Instant,
+) -> Result<Outcome, ToolError> {
+    let (agent, conditions) = (context.agent, Conditions::new(asked.wait_for.as_ref())?);
     let budget = Budget::tokens(asked.max_output_tokens);
     let view = View { budget, keep_ansi: asked.ansi, errors_apart: false };
     let mut reading = Reading::new(agent, &started.execution, view, conditions);
@@ -77,7 +88,6 @@ pub(super) fn check_no_workdir(workdir: Option<&str>) -> Result<(), ToolError> {
 
 /// Calls `run_code`: runs a program to its end.
 pub(super) async fn run_code(context: &Context<'_>, asked: &RunCode) -> Result<Outcome, ToolError> {
-    let agent = context.agent;
     let begin = Instant::now();
     let code = Command::Code {
         language: asked.language.trim().to_owned(),
@@ -92,7 +102,18 @@ pub(super) async fn run_code(context: &Context<'_>, asked: &RunCode) -> Result<O
         ..limited(StartSpec::new(code), asked.timeout_ms)
     };
     let spec = complete(context, spec, Display { terminal: false, colours: false });
-    let Started { execution, notes, .. } = start(context, spec, OnDisconnect::Keep).await?;
+    let started = start(context, spec, OnDisconnect::Keep).await?;
+    result_of_code(context, asked, started, begin).await
+}
+
+/// Waits for a program that was started.
+pub(super) async fn result_of_code(
+    context: &Context<'_>,
+    asked: &RunCode,
+    started: Started,
+    begin: Instant,
+) -> Result<Outcome, ToolError> {
+    let (agent, Started { execution, notes, .. }) = (context.agent, started);
     let budget = Budget::tokens(asked.max_output_tokens);
     let view = View { budget, keep_ansi: false, errors_apart: false };
     let mut reading = Reading::new(agent, &execution, view, Conditions::default());

@@ -122,6 +122,11 @@ impl Memory {
         }
     }
 
+    /// Whether a result has reported the end.
+    pub(crate) fn knows_end(&self, id: ExecutionId) -> bool {
+        self.table().known.get(&id).is_some_and(Known::knows_end)
+    }
+
     /// Notes that the result of `kill` reports the end. The output before it is still to be read.
     pub(super) fn killed(&self, id: ExecutionId) {
         self.table().touch(id).was_killed = true;

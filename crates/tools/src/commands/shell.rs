@@ -20,7 +20,7 @@ use crate::output::{Budget, Rendered};
 use crate::schema::{OnDisconnect, Shell, ShellCommand, ShellEnd, ShellResult};
 
 /// The part of each stream that a result shows, in bytes: models know this size.
-const STREAM_BYTES: u64 = 12_000;
+pub(super) const STREAM_BYTES: u64 = 12_000;
 
 const PLAIN: Display = Display { terminal: false, colours: false };
 
@@ -54,7 +54,7 @@ fn spec(context: &Context<'_>, argv: Vec<String>, workdir: Option<&str>, timeout
     complete(context, spec, PLAIN)
 }
 
-async fn to_its_end(
+pub(super) async fn to_its_end(
     context: &Context<'_>,
     started: Started,
     begin: Instant,
@@ -114,7 +114,7 @@ fn end_of(verdict: &Verdict, timeout_ms: u64) -> ShellEnd {
 }
 
 /// Where the parts can be read that the result leaves out.
-fn left_out(found: &Found, number: u64, id: &str) -> Vec<String> {
+pub(super) fn left_out(found: &Found, number: u64, id: &str) -> Vec<String> {
     let streams = [("stdout", Some(&found.output)), ("stderr", found.errors.as_ref())];
     let cut = streams.iter().filter_map(|(name, text)| Some((name, text.as_ref()?.left_out?)));
     cut.map(|(name, left_out)| {

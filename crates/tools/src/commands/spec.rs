@@ -86,7 +86,7 @@ pub(super) fn complete(context: &Context<'_>, spec: StartSpec, display: Display)
 }
 
 /// The absolute working directory of a command, as its program sees it.
-pub(super) fn working_directory(agent: &Agent, workdir: Option<&str>) -> String {
+pub(crate) fn working_directory(agent: &Agent, workdir: Option<&str>) -> String {
     let session = agent.session_info();
     let workspace = match (&session.spec.place, session.sandbox) {
         // The path that the person knows: `/workspace` leads there.

@@ -27,6 +27,11 @@ pub(super) struct Started {
 }
 
 impl Started {
+    /// A command that was started before this call.
+    pub(super) const fn running(execution: Execution) -> Self {
+        Self { execution, notes: Vec::new(), guard: None }
+    }
+
     /// The call was not cancelled: the command may run on.
     pub(super) fn keep(&mut self) {
         if let Some(guard) = &mut self.guard {
@@ -74,6 +79,13 @@ pub(super) async fn start(
     let started = begin(context, spec, How { on_disconnect, decided: false }).await?;
     context.live.started(started.execution.id);
     checked(started)
+}
+
+/// Starts a command. One that could not be started is an execution too: its verdict says why.
+pub(super) async fn start_any(context: &Context<'_>, spec: StartSpec) -> Result<Started, ToolError> {
+    let started = begin(context, spec, How { on_disconnect: OnDisconnect::Keep, decided: false }).await?;
+    context.live.started(started.execution.id);
+    Ok(started)
 }
 
 fn checked(started: Started) -> Result<Started, ToolError> {

@@ -26,6 +26,14 @@ impl MoreLimits {
         *self == Self::default()
     }
 
+    /// Takes the higher one of each limit.
+    pub(super) fn merge(&mut self, other: &Self) {
+        // A limit that is absent is lower than any other.
+        self.wall_ms = self.wall_ms.max(other.wall_ms);
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
+        self.pids = self.pids.max(other.pids);
+    }
+
     /// Whether each limit in `other` is at most the same one here.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let pairs = self.all().into_iter().zip(other.all());

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::decide::describe;
-use super::{ApprovalPolicy, Decision, Policy, Rule, RuleError, Rules, Wanted};
+use super::{ApprovalPolicy, Decision, Extra, Policy, Rule, RuleError, Rules, Wanted};
 
 /// The longest part of an agent's justification that is shown, in characters.
 const MAX_JUSTIFICATION: usize = 500;
@@ -143,7 +143,7 @@ pub enum PolicyError {
 impl SharedPolicy {
     /// A policy without rules, which keeps none.
     pub fn new(approval: ApprovalPolicy) -> Self {
-        let policy = Policy { approval, rules: Rules::default() };
+        let policy = Policy { approval, ..Policy::default() };
         Self { policy: Arc::new(Mutex::new(policy)), kept: Kept::Nowhere }
     }
 
@@ -151,7 +151,7 @@ impl SharedPolicy {
     /// the agent can write.
     pub fn of_project(approval: ApprovalPolicy, file: &Path) -> Result<Self, PolicyError> {
         let rules = read(file)?;
-        let policy = Arc::new(Mutex::new(Policy { approval, rules }));
+        let policy = Arc::new(Mutex::new(Policy { approval, rules, ..Policy::default() }));
         Ok(Self { policy, kept: Kept::File(file.to_owned()) })
     }
 
@@ -163,6 +163,16 @@ impl SharedPolicy {
     /// The policy as it is now, without the rules that a server keeps.
     pub fn get(&self) -> Policy {
         self.lock().clone()
+    }
+
+    /// Sets when a person is asked from now on.
+    pub fn set_approval(&self, approval: ApprovalPolicy) {
+        self.lock().approval = approval;
+    }
+
+    /// Sets what a person has granted to all commands that ask for it.
+    pub fn set_granted(&self, granted: Extra) {
+        self.lock().granted = granted;
     }
 
     /// Decides about a command.

@@ -20,7 +20,7 @@ fn wants_network(text: &str) -> Wanted {
 }
 
 fn policy(approval: ApprovalPolicy, rules: &[Rule]) -> Policy {
-    let mut policy = Policy { approval, rules: Rules::default() };
+    let mut policy = Policy { approval, ..Policy::default() };
     for rule in rules {
         policy.rules.add(rule.clone()).unwrap();
     }
@@ -259,4 +259,27 @@ proptest! {
             prop_assert!(matches!(policy.decide(&script(&text)), Decision::Ask(_)));
         }
     }
+}
+
+#[test]
+fn what_was_granted_is_not_asked_for_again_and_nothing_else_is() {
+    let mut policy = policy(ApprovalPolicy::OnRequest, &[]);
+    let wanted = |extra: Extra| Wanted { argv: vec!["curl".into()], extra, ..Wanted::default() };
+    let network = || Extra { network: true, ..Extra::default() };
+    let write = |path: &str| Extra { write: vec![path.into()], ..Extra::default() };
+    policy.granted.merge(network());
+    policy.granted.merge(write("/a"));
+    policy.granted.merge(write("/a"));
+    assert_eq!(policy.granted.write, ["/a"]);
+    let mut both = network();
+    both.merge(write("/a"));
+    for granted in [network(), write("/a"), both] {
+        assert_eq!(policy.decide(&wanted(granted)), Decision::Run);
+    }
+    for other in [write("/b"), Extra { unsandboxed: true, ..Extra::default() }] {
+        assert!(matches!(policy.decide(&wanted(other)), Decision::Ask(_)));
+    }
+    // What it does besides is still asked for.
+    policy.approval = ApprovalPolicy::UnlessTrusted;
+    assert!(matches!(policy.decide(&wanted(network())), Decision::Ask(_)));
 }

@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::clean::{result_schema_of, schema_of};
 use super::parse::{ArgumentError, parse};
 use super::{
-    ApplyPatch, EditFile, ExecCommand, ExecResult, GrepFiles, Kill, ListDir, ListExecutions, ReadFile,
-    ReadOutput, Resize, RunCode, Shell, ShellCommand, ViewImage, Wait, WriteFile, WriteStdin,
+    ApplyPatch, CodeExecution, EditFile, ExecCommand, ExecResult, GrepFiles, Kill, ListDir, ListExecutions,
+    ReadFile, ReadOutput, Resize, RunCode, RunCommand, Shell, ShellCommand, ViewImage, Wait, WriteFile,
+    WriteStdin,
 };
 
 /// What a tool does to its environment, for clients that ask before they call one.
@@ -46,37 +47,51 @@ pub struct Tool {
     pub(super) parse: fn(&Self, Value) -> Result<Call, ArgumentError>,
 }
 
+impl Tool {
+    /// Reads a call of this tool. `arguments` is an object, or the text of one.
+    pub fn call(&self, arguments: Value) -> Result<Call, ArgumentError> {
+        (self.parse)(self, arguments)
+    }
+}
+
 macro_rules! tools {
-    ($($kind:ident $name:literal $hints:ident $result:expr, $description:literal;)*) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $list:ident {$($kind:ident $name:literal $hints:ident $result:expr, $description:literal;)*}
+    )*) => {
         /// A call of a tool with its arguments. It serializes as the arguments, with their defaults.
         #[derive(Debug, Clone, Serialize)]
         #[serde(untagged)]
         pub enum Call {
-            $(#[doc = concat!("`", $name, "`.")] $kind(Box<$kind>),)*
+            $($(#[doc = concat!("`", $name, "`.")] $kind(Box<$kind>),)*)*
         }
 
         impl Call {
             /// The name of the tool.
             pub const fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$kind(_) => $name,)*
+                    $($(Self::$kind(_) => $name,)*)*
                 }
             }
         }
 
-        /// All tools.
-        pub const TOOLS: &[Tool] = &[$(Tool {
-            name: $name,
-            description: $description,
-            hints: $hints,
-            schema: schema_of::<$kind>,
-            result: $result,
-            parse: |tool, arguments| Ok(Call::$kind(Box::new(parse::<$kind>(tool, arguments)?))),
-        },)*];
+        $(
+            $(#[doc = $doc])+
+            pub const $list: &[Tool] = &[$(Tool {
+                name: $name,
+                description: $description,
+                hints: $hints,
+                schema: schema_of::<$kind>,
+                result: $result,
+                parse: |tool, arguments| Ok(Call::$kind(Box::new(parse::<$kind>(tool, arguments)?))),
+            },)*];
+        )*
     };
 }
 
 tools! {
+/// All tools.
+TOOLS {
     ExecCommand "exec_command" RUNS Some(result_schema_of::<ExecResult>),
         "Runs a shell command. Returns its output when it ends or yield_time_ms is over; then it runs on and a session ID is returned for wait, write_stdin, read_output and kill.";
     WriteStdin "write_stdin" RUNS Some(result_schema_of::<ExecResult>),
@@ -111,4 +126,14 @@ tools! {
         "Finds files whose content matches a regex, newest first; .gitignore is respected.";
     ViewImage "view_image" READS None,
         "Shows you an image file.";
+}
+
+/// The tools that only the agent of the chat has, besides all others: front ends have cards for them, and HTTP routes of
+/// their own.
+CHAT_TOOLS {
+    CodeExecution "code_execution" RUNS None,
+        "Runs code to its end and returns its whole stdout, stderr and exit code. The person sees the output live.";
+    RunCommand "runCommand" RUNS None,
+        "Runs a shell command to its end and returns its whole stdout, stderr and exit code. The person sees the output live.";
+}
 }

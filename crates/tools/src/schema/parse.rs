@@ -6,9 +6,12 @@ use serde_json::Value;
 use super::bounds::MAX_WAITED;
 use super::catalog::{Call, TOOLS, Tool};
 use super::{
-    ApplyPatch, EditFile, ExecCommand, GrepFiles, Kill, ListDir, ListExecutions, ReadFile, ReadOutput,
-    Resize, RunCode, Shell, ShellCommand, Size, Until, ViewImage, Wait, WriteFile, WriteStdin,
+    ApplyPatch, CodeExecution, EditFile, ExecCommand, GrepFiles, Kill, ListDir, ListExecutions, ReadFile,
+    ReadOutput, Resize, RunCode, RunCommand, Shell, ShellCommand, Size, Until, ViewImage, Wait, WriteFile,
+    WriteStdin,
 };
+
+use crate::code::{language_of, timeout_ms};
 
 /// How much of an unknown name an error shows.
 const MAX_NAME_CHARS: usize = 64;
@@ -111,6 +114,7 @@ fn ensure(holds: bool, field: &'static str, problem: &'static str) -> Result<(),
 
 const EMPTY: &str = "must not be empty";
 const ZERO: &str = "must be at least 1";
+const TIMEOUT: &str = "must be more than 0 and at most 86400 seconds";
 
 impl Check for ExecCommand {
     fn check(&self) -> Result<(), Problem> {
@@ -145,6 +149,20 @@ impl Check for RunCode {
     fn check(&self) -> Result<(), Problem> {
         ensure(!self.language.trim().is_empty(), "language", EMPTY)?;
         ensure(!self.code.is_empty(), "code", EMPTY)
+    }
+}
+
+impl Check for CodeExecution {
+    fn check(&self) -> Result<(), Problem> {
+        ensure(language_of(&self.runtime).is_some(), "runtime", "must be terminal, python or nodejs")?;
+        ensure(timeout_ms(self.timeout).is_ok(), "timeout", TIMEOUT)
+    }
+}
+
+impl Check for RunCommand {
+    fn check(&self) -> Result<(), Problem> {
+        ensure(!self.command.trim().is_empty(), "command", EMPTY)?;
+        ensure(timeout_ms(self.timeout).is_ok(), "timeout", TIMEOUT)
     }
 }
 

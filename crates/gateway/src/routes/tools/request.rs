@@ -2,20 +2,13 @@
 
 use headwater_protocol::api::ErrorCode;
 use headwater_protocol::{CONVERSATION_METADATA, Children, Command, StartSpec, Stdin, TOOL_CALL_METADATA};
+use headwater_tools::code;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::error::ApiError;
 use crate::executions::tool_call::add_id;
 use crate::streams::feed::{INTERACTIVE_KEY, MAX_BUFFER_KEY, RUN_COMMAND, TOOL_KEY};
-
-/// The default timeout of a call.
-const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
-/// The maximum timeout of a call: a day.
-const MAX_TIMEOUT_SECONDS: f64 = 86_400.0;
-
-/// The runtimes and their languages.
-const RUNTIMES: [(&str, &str); 3] = [("terminal", "bash"), ("python", "python"), ("nodejs", "node")];
 
 /// A call of `code_execution`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -140,8 +133,7 @@ impl TryFrom<CodeExecutionRequest> for Call {
     type Error = ApiError;
 
     fn try_from(request: CodeExecutionRequest) -> Result<Self, ApiError> {
-        let runtimes = RUNTIMES.into_iter();
-        let Some((_, language)) = runtimes.into_iter().find(|(name, _)| *name == request.runtime) else {
+        let Some(language) = code::language_of(&request.runtime) else {
             return Err(unsupported(&request.runtime));
         };
         let thread = ("thread_id", request.thread_id);
@@ -210,7 +202,7 @@ impl Call {
 
 fn unsupported(runtime: &str) -> ApiError {
     let runtime: String = runtime.chars().take(64).collect();
-    let names = RUNTIMES.map(|(name, _)| format!("`{name}`")).join(", ");
+    let names = code::runtime_names();
     ApiError::new(
         ErrorCode::UnsupportedRuntime,
         format!("`{runtime}` is not a runtime"),
@@ -219,15 +211,7 @@ fn unsupported(runtime: &str) -> ApiError {
 }
 
 fn timeout_ms(seconds: Option<f64>) -> Result<u64, ApiError> {
-    let seconds = seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
-    if !(seconds > 0.0 && seconds <= MAX_TIMEOUT_SECONDS) {
-        return Err(ApiError::invalid(format!(
-            "`timeout` is `{seconds}`; it must be more than 0 and at most {MAX_TIMEOUT_SECONDS} seconds"
-        )));
-    }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 1 to 86,400,000 by now
-    let ms = (seconds * 1000.0).ceil() as u64;
-    Ok(ms)
+    code::timeout_ms(seconds).map_err(ApiError::invalid)
 }
 
 #[cfg(test)]
@@ -236,6 +220,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use axum::http::StatusCode;
+    use headwater_tools::code::RUNTIMES;
 
     use super::*;
 

@@ -224,8 +224,8 @@ impl Card<'_> {
                 frames.push(self.output(source, carried(view).lost().to_owned()));
             }
         }
-        if let Some((source, text)) = ending.server_text() {
-            frames.push(self.output(source, text.to_owned()));
+        if let Some((cause, text)) = ending.server_text() {
+            frames.push(self.output(cause.into(), text.to_owned()));
         }
         let result = ToolResult::new(self.subject, self.subject.time_of(self.event), ending);
         frames.push(Frame::Result(Box::new(result.in_form(self.form))));
