@@ -17,6 +17,7 @@ pub(crate) mod models;
 mod place;
 mod reader;
 mod settings;
+
 mod turns;
 mod wake;
 

@@ -89,6 +89,10 @@ pub(crate) struct Metrics {
     pub(crate) sent_bytes: Counter,
     received_bytes: Family<Kind, Counter>,
     flags: Family<Why, Counter>,
+    /// Turns of agents that run.
+    pub(crate) turns_running: Gauge,
+    /// Turns of agents that were begun or resumed.
+    pub(crate) turns: Counter,
     /// How often another worker was found than before.
     pub(crate) worker_restarts: Counter,
     /// Rows of executions, sessions and credentials that were removed because of their age or number.
@@ -150,6 +154,8 @@ impl Metrics {
                 "received_bytes",
                 "bytes of input and files that clients sent, by kind",
             ),
+            turns_running: register(all, "turns_running", "turns of agents that run"),
+            turns: register(all, "turns", "turns of agents that were begun or resumed"),
             flags: register(all, "watchdog_flags", "suspected abuse, by reason"),
             worker_restarts: register(all, "worker_restarts", "restarts of the worker that were noticed"),
             rows_removed: register(all, "rows_removed", "rows of the store that were removed"),

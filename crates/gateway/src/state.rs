@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use headwater_agent::model::Models as Registry;
 use headwater_contract::{Client, KeyedLock, WorkerRestarter};
 use headwater_protocol::SessionId;
 use headwater_store::Store;
@@ -123,8 +124,8 @@ impl Gateway {
         let history = History::new(Arc::clone(&store), Arc::clone(&audit), background.clone(), keep);
         let kept = (Arc::clone(&store), Arc::clone(&audit));
         let tools = Tools::new(Arc::clone(&worker), Arc::clone(&starts), kept, history);
-        let conversations =
-            Conversations::new(Arc::clone(&store), background.tasks.clone(), Models::default());
+        let models = Models::new(Registry::from_config(&config.models));
+        let conversations = Conversations::new(Arc::clone(&store), background.tasks.clone(), models);
         Ok(Arc::new(Self {
             conversations,
             rates: Rates::new(&config),
@@ -156,7 +157,8 @@ impl Gateway {
     pub(crate) async fn begin(self: &Arc<Self>) {
         self.reconciler.start().await;
         self.take_up_builds().await;
-        self.resume_turns().await;
+        let gateway = Arc::clone(self);
+        self.background.until_stopped(async move { gateway.resume_turns().await });
         self.always("conversations", |gateway| async move { gateway.drop_idle_conversations().await });
         self.always("revocation", |gateway| async move { gateway.auth.end_revoked_streams().await });
         let watchdog = Arc::new(Watchdog::new(self));

@@ -45,7 +45,7 @@ pub struct ConversationRow {
 /// What the log of a conversation says, for lists and for the next start of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ConversationState {
-    /// A turn runs, or the next one is about to.
+    /// A turn runs.
     pub is_running: bool,
     /// A person is asked.
     pub is_waiting: bool,

@@ -12,9 +12,6 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::state::Gateway;
 
-/// How much of an unknown id an error shows.
-const MAX_SHOWN_CHARS: usize = 64;
-
 impl Gateway {
     /// Answers a request for consent. What is allowed uses the rights of the owner: others may only refuse.
     pub(crate) async fn answer_approval(
@@ -31,8 +28,8 @@ impl Gateway {
         let (by, wanted, decision) = (who.owner.clone(), approval_id.clone(), request.decision);
         let appended = live
             .decide(move |now| {
-                let call = call_of(now, &wanted).ok_or_else(|| no_approval(&wanted))?;
-                let asked = call.approval.as_ref().ok_or_else(|| no_approval(&wanted))?;
+                let call = call_of(now, &wanted).ok_or_else(is_decided)?;
+                let asked = call.approval.as_ref().ok_or_else(is_decided)?;
                 match asked.decision {
                     // Sent again.
                     Some(decided) if decided == decision && asked.decided_by.as_ref() == Some(&by) => {
@@ -57,7 +54,7 @@ impl Gateway {
         }
         let now = live.fold();
         let call = call_of(&now, &approval_id).and_then(|call| call.approval.clone());
-        call.ok_or_else(|| no_approval(&approval_id))
+        call.ok_or_else(is_decided)
     }
 
     /// Answers questions of the agent.
@@ -75,8 +72,8 @@ impl Gateway {
         let live = self.conversations.of(&row).await?;
         let wanted = tool_call_id.clone();
         live.decide(move |now| {
-            let call = now.tool_call(&wanted).ok_or_else(|| no_question(&wanted))?;
-            let asked = call.input_request.as_ref().ok_or_else(|| no_question(&wanted))?;
+            let call = now.tool_call(&wanted).ok_or_else(is_decided)?;
+            let asked = call.input_request.as_ref().ok_or_else(is_decided)?;
             match &asked.answers {
                 Some(answers) if *answers == request.answers => return Ok(Vec::new()),
                 Some(_) => return Err(is_decided()),
@@ -88,7 +85,7 @@ impl Gateway {
         .await?;
         let now = live.fold();
         let asked = now.tool_call(&tool_call_id).and_then(|call| call.input_request.clone());
-        asked.ok_or_else(|| no_question(&tool_call_id))
+        asked.ok_or_else(is_decided)
     }
 }
 
@@ -122,17 +119,10 @@ fn check_length(field: &str, text: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn no_approval(id: &str) -> ApiError {
-    let id: String = id.chars().take(MAX_SHOWN_CHARS).collect();
-    ApiError::not_found("approval", &id).hint("`GET /v1/conversations/{id}` has the calls that wait")
-}
-
-fn no_question(id: &str) -> ApiError {
-    let id: String = id.chars().take(MAX_SHOWN_CHARS).collect();
-    ApiError::not_found("question", &id).hint("`GET /v1/conversations/{id}` has the calls that wait")
-}
-
-/// Somebody else was faster, or the turn has ended (409).
+/// It was never asked, somebody else was faster, or the turn has ended (409).
 fn is_decided() -> ApiError {
-    ApiError::conflict("this was answered, or is no longer asked", "read the conversation again")
+    ApiError::conflict(
+        "nobody waits for this answer",
+        "read the conversation again: it has the calls that wait",
+    )
 }

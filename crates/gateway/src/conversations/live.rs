@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use async_trait::async_trait;
 use headwater_agent::{Decide, Journal, JournalError};
 use headwater_protocol::conversation::{
-    Conversation, ConversationEvent, ConversationId, LogEntry, ToolCallState, TurnOutcome,
+    Conversation, ConversationEvent, ConversationId, LogEntry, Part, ToolCall, ToolCallState,
 };
 use headwater_store::{ConversationRow, ConversationState, Store, StoreError};
 use tokio::sync::watch;
@@ -181,25 +181,15 @@ impl Inner {
         waiting: &HashSet<String>,
         entries: &[LogEntry],
     ) -> (ConversationState, HashSet<String>) {
-        let now = self.fold();
         let mut waits = waiting.clone();
-        let mut is_running = now.running().is_some();
-        let mut was_completed =
-            now.turn.as_ref().is_some_and(|turn| turn.outcome == Some(TurnOutcome::Completed));
-        let mut queued = i64::try_from(now.queue.len()).unwrap_or(i64::MAX);
+        let mut is_running = self.fold().running().is_some();
         for entry in entries {
             match &entry.event {
                 ConversationEvent::TurnStarted { .. } => is_running = true,
-                ConversationEvent::TurnEnded { outcome, .. } => {
+                ConversationEvent::TurnEnded { .. } => {
                     is_running = false;
-                    was_completed = *outcome == TurnOutcome::Completed;
                     waits.clear();
                 }
-                ConversationEvent::MessageQueued { .. } => queued += 1,
-                ConversationEvent::MessageUnqueued { message_id } if is_queued(&now, message_id) => {
-                    queued -= 1;
-                }
-                ConversationEvent::MessageAdded { message } if is_queued(&now, &message.id) => queued -= 1,
                 ConversationEvent::ApprovalRequested { tool_call_id, .. }
                 | ConversationEvent::InputRequested { tool_call_id, .. } => {
                     waits.insert(tool_call_id.clone());
@@ -212,14 +202,8 @@ impl Inner {
                 _ => {}
             }
         }
-        // A turn that has ended well is followed by the next one, if a message waits for it.
-        let is_running = is_running || (was_completed && queued > 0);
         (ConversationState { is_running, is_waiting: !waits.is_empty() }, waits)
     }
-}
-
-fn is_queued(now: &Conversation, id: &headwater_protocol::conversation::MessageId) -> bool {
-    now.queue.iter().any(|queued| queued.message_id == *id)
 }
 
 /// The tool calls of the running turn that wait for a person.
@@ -229,10 +213,10 @@ fn waiting(now: &Conversation) -> HashSet<String> {
     }
     let parts = now.messages.iter().flat_map(|message| &message.parts);
     let calls = parts.filter_map(|part| match part {
-        headwater_protocol::conversation::Part::ToolCall(call) => Some(call),
+        Part::ToolCall(call) => Some(call),
         _ => None,
     });
-    let is_open = |call: &&Box<headwater_protocol::conversation::ToolCall>| {
+    let is_open = |call: &&Box<ToolCall>| {
         let is_undecided = call.approval.as_ref().is_some_and(|approval| approval.decision.is_none())
             || call.input_request.as_ref().is_some_and(|request| request.answers.is_none());
         call.state == ToolCallState::Waiting && is_undecided

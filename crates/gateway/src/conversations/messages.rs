@@ -156,13 +156,8 @@ impl Gateway {
             if now.queue.iter().any(|queued| queued.message_id == message_id) {
                 return Ok(vec![ConversationEvent::MessageUnqueued { message_id }]);
             }
-            if now.message(&message_id).is_some() {
-                return Err(ApiError::conflict(
-                    "the agent has this message already",
-                    "stop the turn instead",
-                ));
-            }
-            Err(no_message(&message_id))
+            let message = format!("the message `{message_id}` does not wait");
+            Err(ApiError::conflict(message, "the agent has it already, or it was withdrawn"))
         });
         withdrawn.await.map(drop)
     }

@@ -14,7 +14,7 @@ use headwater_store::{
 use headwater_tools::Agent;
 use headwater_tools::output::Secrets;
 
-use super::{Live, Settings};
+use super::Settings;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::now_ms;
@@ -30,7 +30,6 @@ const MAX_EXECUTIONS: u32 = 64;
 /// The place of the agent of one conversation.
 pub(super) struct ConversationPlace {
     pub(super) gateway: Arc<Gateway>,
-    pub(super) live: Arc<Live>,
     /// The conversation as it was when the turn began.
     pub(super) row: ConversationRow,
     /// The owner, for whom the agent works.
@@ -47,9 +46,8 @@ impl fmt::Debug for ConversationPlace {
 
 impl ConversationPlace {
     /// The place of the agent that acts as `who` in this conversation.
-    pub(super) fn new(gateway: &Arc<Gateway>, live: &Arc<Live>, row: ConversationRow, who: Identity) -> Self {
-        let (gateway, live) = (Arc::clone(gateway), Arc::clone(live));
-        Self { gateway, live, row, who, secrets: Mutex::default() }
+    pub(super) fn new(gateway: &Arc<Gateway>, row: ConversationRow, who: Identity) -> Self {
+        Self { gateway: Arc::clone(gateway), row, who, secrets: Mutex::default() }
     }
 
     /// The agent in a session.
@@ -189,7 +187,7 @@ impl Place for ConversationPlace {
     }
 
     fn mcp_servers(&self) -> BTreeMap<String, McpServer> {
-        BTreeMap::new()
+        self.gateway.config.mcp_servers.clone()
     }
 }
 

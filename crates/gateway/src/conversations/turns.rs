@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use headwater_agent::{Journal, TurnContext, TurnSettings, turn_started};
+use headwater_agent::{Journal, TurnContext, TurnSettings};
 use headwater_contract::panics;
 use headwater_protocol::api::ConversationMode;
-use headwater_protocol::conversation::{Conversation, ConversationEvent, Message, MessageRole, TurnOutcome};
+use headwater_protocol::conversation::{ConversationEvent, TurnOutcome};
 use headwater_store::ConversationRow;
 use tokio_util::sync::CancellationToken;
 
 use super::place::ConversationPlace;
 use super::{Live, Settings};
 use crate::error::ApiError;
+use crate::metrics::Metrics;
 use crate::state::Gateway;
 
 /// How long a stop waits for the end of the turn: longer than a program gets between SIGTERM and SIGKILL.
@@ -65,11 +66,28 @@ impl Runner {
     }
 }
 
+/// A turn that runs, counted in the metrics.
+struct RunningTurn<'a>(&'a Metrics);
+
+impl<'a> RunningTurn<'a> {
+    fn new(metrics: &'a Metrics) -> Self {
+        metrics.turns.inc();
+        metrics.turns_running.inc();
+        Self(metrics)
+    }
+}
+
+impl Drop for RunningTurn<'_> {
+    fn drop(&mut self) {
+        self.0.turns_running.dec();
+    }
+}
+
 impl Gateway {
     /// Runs what the log says is to be run, in the background. If the server stops meanwhile, the log still says it, and
     /// the next server goes on.
     pub(crate) fn run_turns(self: &Arc<Self>, live: &Arc<Live>) {
-        if !has_work(&live.fold()) {
+        if live.fold().running().is_none() {
             return;
         }
         let Some(mut stop) = live.runner.begin() else { return };
@@ -77,7 +95,7 @@ impl Gateway {
         self.background.until_stopped(async move {
             loop {
                 let went_on = gateway.run_turn(&live, stop).await;
-                let has_more = went_on && has_work(&live.fold());
+                let has_more = went_on && live.fold().running().is_some();
                 match live.runner.next(has_more) {
                     Some(next) => stop = next,
                     None => return,
@@ -118,11 +136,8 @@ impl Gateway {
                 () = stop.cancelled() => None,
             }
         };
-        let settings = Settings::of(&row);
-        live.update(Box::new(move |now| next_turn(now, settings.model.as_deref())))
-            .await
-            .map_err(|error| super::create::unwritten(&error))?;
         let context = self.turn_context(live, row, stop).await?;
+        let _running = RunningTurn::new(&self.metrics);
         headwater_agent::run(context).await;
         Ok(())
     }
@@ -149,7 +164,7 @@ impl Gateway {
         let approval = settings.approval();
         Ok(TurnContext {
             journal: Arc::clone(live) as _,
-            place: Arc::new(ConversationPlace::new(self, live, row, who)),
+            place: Arc::new(ConversationPlace::new(self, row, who)),
             model,
             settings: TurnSettings { is_plan_mode, approval, depth, instructions, ..TurnSettings::default() },
             stop,
@@ -185,33 +200,6 @@ impl Gateway {
         }
         true
     }
-}
-
-/// Whether a turn runs, or the next one must begin.
-fn has_work(now: &Conversation) -> bool {
-    now.running().is_some() || begins_next(now)
-}
-
-/// Whether a turn has ended well and messages wait: a crash came before the next turn began.
-fn begins_next(now: &Conversation) -> bool {
-    let is_completed =
-        |turn: &headwater_protocol::conversation::Turn| turn.outcome == Some(TurnOutcome::Completed);
-    !now.queue.is_empty() && now.turn.as_ref().is_some_and(is_completed)
-}
-
-/// The events that begin the next turn with the first message that waits, if a crash came before them.
-fn next_turn(now: &Conversation, model: Option<&str>) -> Vec<ConversationEvent> {
-    let Some(next) = now.queue.first().filter(|_| begins_next(now)) else { return Vec::new() };
-    let message = Message {
-        id: next.message_id.clone(),
-        parent_id: now.leaf.clone(),
-        role: MessageRole::User,
-        author: next.author.clone(),
-        created_at_ms: 0,
-        parts: next.parts.clone(),
-        usage: None,
-    };
-    vec![ConversationEvent::MessageAdded { message }, turn_started(model)]
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use headwater_agent::{Journal, NewMessage, submit};
+use headwater_agent::{Journal, Place};
 use headwater_protocol::conversation::ConversationId;
 use headwater_tools::{Agent, Ending};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::Settings;
+use super::place::ConversationPlace;
 use crate::error::ApiError;
 use crate::state::Gateway;
 
@@ -50,32 +51,19 @@ impl Gateway {
         });
     }
 
-    /// Begins a turn about the end of a command. While one runs, the next result of a tool says it.
+    /// Begins a turn about the end of a command, unless the result of a tool says it.
     async fn wake(self: &Arc<Self>, id: &ConversationId, ending: &Ending) -> Result<(), ApiError> {
         let Some(row) = self.store.conversation(id).await? else { return Ok(()) };
         let settings = Settings::of(&row);
-        if !settings.wakes {
-            return Ok(());
-        }
+        let Some(who) = self.auth.agent_of(&row).await?.filter(|_| settings.wakes) else { return Ok(()) };
         let live = self.conversations.of(&row).await?;
-        let message = NewMessage::text(text_of(ending));
-        let woken = live.update(Box::new(move |now| {
-            if now.running().is_some() {
-                return Vec::new();
-            }
-            submit(now, message, settings.model.as_deref())
-        }));
-        woken.await.map_err(|error| super::create::unwritten(&error))?;
-        self.run_turns(&live);
+        let place = ConversationPlace::new(self, row, who);
+        let Ok(Some(agent)) = place.existing_tools().await else { return Ok(()) };
+        let journal = Arc::clone(&live) as Arc<dyn Journal>;
+        let woken = headwater_agent::wake(&journal, &agent, ending, settings.model).await;
+        if woken.map_err(|error| super::create::unwritten(&error))? {
+            self.run_turns(&live);
+        }
         Ok(())
     }
-}
-
-/// What the agent reads.
-fn text_of(ending: &Ending) -> String {
-    let Ending { session_id, command, exit_code, .. } = ending;
-    format!(
-        "[The command `{command}` (session_id {session_id}), which ran on in the background, has exited with code \
-         {exit_code}. write_stdin with this session_id returns its output.]"
-    )
 }

@@ -64,6 +64,7 @@ pub(crate) struct Figures {
     sessions_memory: Gauge,
     sessions_cpu: Fraction,
     queue_length: Gauge,
+    conversations: Gauge,
     cache_requests: Family<LookUp, Counter>,
     disk_bytes: Family<Kind, Gauge>,
     disk_free: Gauge,
@@ -102,6 +103,7 @@ impl Figures {
                 "CPU time of all sessions that exist, as last measured",
             ),
             queue_length: register(all, "queue_length", "starts in the queue"),
+            conversations: register(all, "conversations", "conversations that are in memory"),
             cache_requests: register(all, "cache_requests", "look-ups in the caches, by result"),
             disk_bytes: register(
                 all,
@@ -179,6 +181,11 @@ impl Figures {
         self.set_process(&SERVER, usage);
         self.panics.get_or_create(&SERVER).set(signed(panics::count()));
         self.queue_length.set(signed(queued as u64));
+    }
+
+    /// Sets how many conversations are in memory.
+    pub(crate) fn set_conversations(&self, live: usize) {
+        self.conversations.set(signed(live as u64));
     }
 
     /// Sets whether a full disk prevents new starts, and the size of the store.

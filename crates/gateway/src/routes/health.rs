@@ -88,6 +88,7 @@ async fn measure(gateway: &Gateway) {
     let ((), shortage, usage) = tokio::join!(worker, gateway.shortage(), usage);
     figures.set_disk(shortage.is_some(), gateway.config.store_bytes());
     let queued = gateway.quota.admission.queue_length();
+    figures.set_conversations(gateway.conversations.count_live());
     figures.set_server(gateway.started_at_ms, &usage.unwrap_or_default(), queued);
 }
 

@@ -102,6 +102,7 @@ pub struct ConversationPatch {
 }
 
 /// A conversation with an agent.
+#[allow(clippy::struct_excessive_bools, reason = "each is a field of the API that clients read by its name")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ConversationBody {

@@ -28,8 +28,9 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[into_params(parameter_in = Query)]
 struct NameQuery {
     /// The name of the file, without folders.
-    #[param(min_length = 1, max_length = 200)]
-    name: String,
+    #[param(required = true, min_length = 1, max_length = 200)]
+    // checked after access to the conversation
+    name: Option<String>,
 }
 
 /// Writes a file into the folder `attachments` of the workspace, for a message that follows.
@@ -49,6 +50,7 @@ async fn add(
     body: Body,
 ) -> Result<(StatusCode, JsonBody<Attachment>), ApiError> {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    let attachment = gateway.add_attachment(&who, &id, &query.name, length, body).await?;
+    let attachment =
+        gateway.add_attachment(&who, &id, query.name.as_deref().unwrap_or_default(), length, body).await?;
     Ok((StatusCode::CREATED, JsonBody(attachment)))
 }
