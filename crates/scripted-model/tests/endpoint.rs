@@ -12,8 +12,15 @@ async fn start(script: Value) -> ScriptedModel {
     ScriptedModel::start(script.to_string().parse::<Script>().unwrap()).await.unwrap()
 }
 
+/// A client that needs no certificates: the endpoint is on this machine.
+fn client() -> reqwest::Client {
+    // Fails if another test has installed it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
+}
+
 async fn post(model: &ScriptedModel, path: &str, body: &Value) -> reqwest::Response {
-    reqwest::Client::new().post(format!("{}{path}", model.base_url())).json(body).send().await.unwrap()
+    client().post(format!("{}{path}", model.base_url())).json(body).send().await.unwrap()
 }
 
 /// The data of all events.
@@ -113,7 +120,7 @@ async fn a_held_answer_waits_in_the_middle_until_it_is_released() {
 #[tokio::test]
 async fn a_wrong_key_is_refused() {
     let model = start(json!({"key": "k", "turns": [{"text": "x"}]})).await;
-    let client = reqwest::Client::new();
+    let client = client();
     let url = format!("{}/models", model.base_url());
     assert_eq!(client.get(&url).send().await.unwrap().status(), 401);
     for (name, value) in [("x-api-key", "k"), ("authorization", "Bearer k")] {
@@ -131,7 +138,7 @@ async fn the_binary_prints_its_address_and_is_controlled_over_http() {
     let mut address = [0_u8; 64];
     let length = child.stdout.as_mut().unwrap().read(&mut address).unwrap();
     let url = std::str::from_utf8(&address[..length]).unwrap().trim().to_owned();
-    let client = reqwest::Client::new();
+    let client = client();
     let asked = tokio::spawn({
         let (client, url) = (client.clone(), format!("{url}/v1/messages"));
         async move { client.post(url).json(&question("/messages", 0)).send().await.unwrap().text().await.unwrap() }

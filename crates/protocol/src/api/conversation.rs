@@ -221,6 +221,7 @@ pub struct MessageAccepted {
 /// Names a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(examples(json!({"message_id": "msg_0123456789abcdef0123456789abcdef"}))))]
 #[serde(deny_unknown_fields)]
 pub struct MessageRef {
     /// The message.
