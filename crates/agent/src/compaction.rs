@@ -120,8 +120,8 @@ fn covered(now: &Conversation, most: usize) -> Option<Covered> {
     let branch = now.branch();
     let first = branch.iter().rposition(|message| now.summaries.contains_key(&message.id));
     let mut messages: Vec<&Message> = branch.iter().skip(first.map_or(0, |at| at + 1)).copied().collect();
-    // The messages of the person that wait for an answer stay as they are.
-    while messages.last().is_some_and(|message| message.role == MessageRole::User) {
+    // The messages of the person that wait for an answer stay as they are. An answer that was refused is none.
+    while messages.last().is_some_and(|message| message.role == MessageRole::User || says_nothing(message)) {
         messages.pop();
     }
     let last = messages.last()?.id.clone();
@@ -132,6 +132,11 @@ fn covered(now: &Conversation, most: usize) -> Option<Covered> {
     let earlier = first.and_then(|at| now.summaries.get(&branch.get(at)?.id)).cloned().unwrap_or_default();
     let history = format!("{earlier}\n\n{}", transcript(&messages, most.saturating_sub(earlier.len())));
     Some(Covered { last, history, request })
+}
+
+/// Whether a message has only marks of its steps.
+fn says_nothing(message: &Message) -> bool {
+    message.parts.iter().all(|part| matches!(part, Part::Step { .. } | Part::Notice { .. }))
 }
 
 /// Messages as a text of at most about this length.
@@ -198,6 +203,9 @@ mod tests {
         assert_eq!(working.last.as_str(), "m3");
         assert!(working.request.unwrap().contains("text 2"));
         assert!(covered(&conversation(&[User]), 1000).is_none(), "there is nothing to summarise");
+        let mut refused = conversation(&[User, Assistant]);
+        refused.messages[1].parts = vec![Part::Notice { text: "too long".into() }];
+        assert!(covered(&refused, 1000).is_none(), "a refused answer is nothing to summarise");
     }
 
     #[test]

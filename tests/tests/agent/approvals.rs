@@ -91,7 +91,7 @@ async fn a_rule_that_was_allowed_for_the_conversation_holds_for_commands_like_it
 #[tokio::test]
 async fn a_question_survives_a_restart_and_so_does_its_answer() -> Result<()> {
     let mut desk = strict().await?;
-    let running = desk.begin("go", &Script::new([calls(&[exec("echo allowed")])])).await?;
+    let running = desk.begin("go", &Script::new([calls(&[exec("touch a && echo allowed")])])).await?;
     let asks = |now: &headwater_protocol::conversation::Conversation| {
         tool_calls(now).iter().any(|call| call.approval.is_some())
     };

@@ -77,8 +77,8 @@ async fn attached_images_and_texts_and_viewed_images_reach_the_model() -> Result
 async fn a_context_that_is_nearly_full_is_summarised_and_the_history_stays() -> Result<()> {
     let desk = Desk::new().await?;
     let long = "word ".repeat(20_000);
-    desk.ask("remember 4711", &Script::with_context(40_000, [says(&long)])).await?;
-    let model = Script::with_context(40_000, [says("the number is 4711"), says("4711")]);
+    desk.ask("remember 4711", &Script::with_context(30_000, [says(&long)])).await?;
+    let model = Script::with_context(30_000, [says("the number is 4711"), says("4711")]);
     let now = desk.ask("which number?", &model).await?;
     assert_eq!(last_text(&now), "4711");
     let prompts = model.prompts();

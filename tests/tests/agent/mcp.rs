@@ -3,6 +3,7 @@
 use anyhow::Result;
 use headwater_agent::McpServer;
 use headwater_protocol::conversation::ToolCallState;
+use headwater_tests::host::eventually;
 use headwater_tools::policy::ApprovalPolicy;
 use serde_json::json;
 
@@ -50,7 +51,11 @@ async fn a_server_on_stdio_runs_in_the_session_and_its_tools_can_be_called() -> 
     let tools = &model.prompts()[0].tools;
     assert!(tools.iter().any(|tool| tool.name == "mcp__my__echo" && tool.description == "Says it again."));
     // It ends with the turn.
-    assert!(desk.worker.client().await?.executions(None, true).await?.is_empty());
+    let client = desk.worker.client().await?;
+    eventually("the end of the server", async || {
+        client.executions(None, true).await.is_ok_and(|running| running.is_empty())
+    })
+    .await?;
     Ok(())
 }
 
