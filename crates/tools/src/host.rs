@@ -28,11 +28,15 @@ pub trait Host: fmt::Debug + Send + Sync + 'static {
     /// Starts a program in a session. It continues if the caller goes away.
     async fn start(&self, session: SessionId, spec: StartSpec) -> Result<Execution, ToolError>;
 
+    /// Whether a program can get more than the rights of its session. If not, nobody is asked for more.
+    fn can_grant(&self) -> bool {
+        false
+    }
+
     /// Starts a program with more than the rights of its session, which a person has allowed. What is granted holds for
     /// this program only.
     async fn start_with(&self, _: &Session, _: StartSpec, _: &Extra) -> Result<Execution, ToolError> {
-        Err(ToolError::new("a command cannot get more rights than its session has here")
-            .hint("Run it without sandbox_permissions, or ask the person for a session with these rights"))
+        Err(nothing_to_grant())
     }
 
     /// The sessions besides this one in which programs of its agents run.
@@ -44,4 +48,10 @@ pub trait Host: fmt::Debug + Send + Sync + 'static {
     fn live_page(&self, _: ExecutionId) -> Option<String> {
         None
     }
+}
+
+/// The error where a command has the rights of its session and no others.
+pub fn nothing_to_grant() -> ToolError {
+    ToolError::new("a command cannot get more rights than its session has here")
+        .hint("Run it without sandbox_permissions, or ask the person for a session with these rights")
 }

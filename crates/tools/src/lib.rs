@@ -21,6 +21,6 @@ mod secrets;
 pub use agent::{Agent, AgentInfo, Request};
 pub use commands::{AGENT_METADATA, Ending, MAX_LIVE, extra_of, number_of};
 pub use error::ToolError;
-pub use host::{Host, LocalHost};
+pub use host::{Host, LocalHost, nothing_to_grant};
 pub use outcome::{Image, Outcome, Progress};
 pub use secrets::secrets_of;

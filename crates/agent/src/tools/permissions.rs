@@ -1,9 +1,9 @@
 //! `request_permissions`: rights besides those of the session, which a person grants and the walls enforce.
 
 use headwater_protocol::conversation::ToolCall;
-use headwater_tools::extra_of;
 use headwater_tools::policy::{ApprovalPolicy, Extra, Wanted};
 use headwater_tools::schema::Permissions;
+use headwater_tools::{extra_of, nothing_to_grant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -51,6 +51,11 @@ pub(super) async fn request(work: &Work, call: &ToolCall) -> Result<Done, Journa
     if work.context.settings.approval == ApprovalPolicy::Never {
         let text = "Nothing is granted here: nobody is asked (approval policy `never`). Go on with the rights of the session.";
         return Ok(Done::failed(text));
+    }
+    match work.agent().await {
+        Ok(agent) if agent.host().can_grant() => {}
+        Ok(_) => return Ok(Done::failed(nothing_to_grant().to_string())),
+        Err(error) => return Ok(Done::failed(error.to_string())),
     }
     let asked = approvals::new(question(&extra, reason.as_deref()), fingerprint(&extra));
     match approvals::ask(work, &call.tool_call_id, asked).await? {

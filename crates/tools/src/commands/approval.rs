@@ -8,6 +8,7 @@ use super::Context;
 use super::find::{is_own, of_session};
 use super::spec::working_directory;
 use crate::error::ToolError;
+use crate::host::nothing_to_grant;
 use crate::policy::{Action, ApprovalPolicy, Decision, Extra, Question, Rule, Wanted, simple_commands};
 use crate::schema::{Call, Permissions, SandboxPermissions};
 
@@ -86,6 +87,9 @@ pub(super) async fn check(
     match policy.decide(&wanted).await.map_err(|error| ToolError::new(error.to_string()))? {
         Decision::Run => Ok(wanted.extra),
         Decision::Ask(_) if is_allowed => Ok(wanted.extra),
+        Decision::Ask(_) if !wanted.extra.is_empty() && !context.agent.host().can_grant() => {
+            Err(nothing_to_grant())
+        }
         Decision::Ask(reason) => Err(needs_consent(wanted, reason, &asked)),
         Decision::Refuse(refusal) => Err(refusal.into()),
     }

@@ -50,6 +50,10 @@ impl Host for LocalHost {
         Ok(self.calls.retry(|client| client.start(session, Some(id), &spec)).await?)
     }
 
+    fn can_grant(&self) -> bool {
+        true
+    }
+
     /// In a session of its own on the same folder, which ends with the program.
     async fn start_with(
         &self,
