@@ -1,6 +1,6 @@
 //! A turn as a list of pieces, in the order in which they are sent.
 
-use crate::script::{Call, Turn};
+use crate::script::{Call, Search, Turn};
 
 const HOLD: &str = "{{hold}}";
 
@@ -9,6 +9,8 @@ const HOLD: &str = "{{hold}}";
 pub(crate) enum Part {
     Reasoning,
     Text,
+    /// A search of the provider.
+    Search(Search),
     /// A tool call; without an id none is sent.
     Call {
         id: Option<String>,
@@ -32,10 +34,14 @@ pub(crate) fn pieces(turn: &Turn, mut new_id: impl FnMut() -> String) -> Vec<Pie
     if turn.hold {
         pieces.push(Piece::Hold);
     }
-    for (part, text) in [(Part::Reasoning, &turn.reasoning), (Part::Text, &turn.text)] {
-        if !text.is_empty() {
-            add(&mut pieces, part, text, turn.delta_chars);
-        }
+    if !turn.reasoning.is_empty() {
+        add(&mut pieces, Part::Reasoning, &turn.reasoning, turn.delta_chars);
+    }
+    for search in &turn.searches {
+        pieces.extend([Piece::Open(Part::Search(search.clone())), Piece::Close]);
+    }
+    if !turn.text.is_empty() {
+        add(&mut pieces, Part::Text, &turn.text, turn.delta_chars);
     }
     for call in &turn.tool_calls {
         let id = Some(call.id.clone().unwrap_or_else(&mut new_id)).filter(|id| !id.is_empty());

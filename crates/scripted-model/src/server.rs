@@ -141,13 +141,17 @@ async fn respond(
 ) -> Response {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let names = headers.keys().map(ToString::to_string).collect();
-    state.record(Recorded { path: path.to_owned(), headers: names, body: body.clone(), at_ms: now_ms() });
     let script = state.script();
+    let request = dialect.request(&body);
+    let title = script.title_turn(&request);
+    // A script without a title does not know that titles are asked for.
+    if title.is_none() || script.title.is_some() {
+        state.record(Recorded { path: path.to_owned(), headers: names, body, at_ms: now_ms() });
+    }
     if let Some(refusal) = unauthorized(&script, headers, dialect) {
         return refusal;
     }
-    let request = dialect.request(&body);
-    let (position, turn) = match script.turn(&request) {
+    let (position, turn) = match title.map_or_else(|| script.turn(&request), Ok) {
         Ok(found) => found,
         Err((_, turn)) => {
             let message = format!("script_ended: the script has no turn {} for this request", turn + 1);
