@@ -6,10 +6,10 @@
 //! answers, consent) reaches the turn through the same log. So a turn that a crash interrupted is continued from the log
 //! alone.
 
-pub mod export;
 mod approvals;
 mod calls;
 mod compaction;
+pub mod export;
 mod instructions;
 mod journal;
 mod mcp;
@@ -23,6 +23,7 @@ mod run;
 mod step;
 mod submit;
 mod text;
+mod title;
 mod tools;
 mod turn;
 mod wake;
@@ -33,5 +34,6 @@ pub use journal::{Decide, Journal, JournalError};
 pub use place::{ChildSpec, McpServer, Place, PlaceError, RecordedCall};
 pub use run::run;
 pub use submit::{NewMessage, Parent, submit, turn_started};
+pub use title::title;
 pub use turn::{TurnContext, TurnSettings};
 pub use wake::wake;

@@ -86,7 +86,7 @@ fn pruned(number: i64, entry: &LogEntry) -> Option<Statement> {
 /// A text to be found: its message (none for the title), and the text.
 fn text_of(event: &ConversationEvent) -> Option<(&str, String)> {
     match event {
-        ConversationEvent::TitleChanged { title } => Some(("", title.clone())),
+        ConversationEvent::TitleChanged { title, .. } => Some(("", title.clone())),
         ConversationEvent::MessageAdded { message } => {
             let texts = message.parts.iter().filter_map(|part| match part {
                 Part::Text(text) => Some(text.text.as_str()),
@@ -143,7 +143,7 @@ impl RowChange {
                 | InputRequested { .. }
         );
         match &entry.event {
-            TitleChanged { title } => self.title = Some(title.clone()),
+            TitleChanged { title, .. } => self.title = Some(title.clone()),
             MessageAdded { message } if message.role == MessageRole::Assistant => {}
             MessageAdded { .. } | TextEnded { .. } => {
                 if let Some((_, text)) = text_of(&entry.event) {
