@@ -10,14 +10,16 @@ mod attachments;
 mod children;
 mod create;
 mod delete;
+mod export;
 mod limits;
 mod live;
+mod mcp_servers;
 mod messages;
 pub(crate) mod models;
 mod place;
 mod reader;
 mod settings;
-
+mod titles;
 mod turns;
 mod wake;
 
@@ -52,6 +54,8 @@ pub(crate) struct Conversations {
     /// Turns that run at once.
     permits: OwnerPermits,
     watched: wake::Watched,
+    /// Exports that are in memory.
+    exports: OwnerPermits,
     /// The models of the configuration.
     pub(crate) models: Models,
 }
@@ -75,8 +79,9 @@ impl Conversations {
     /// The conversations of this store. What they write is completed in `tasks`.
     pub(crate) fn new(store: Arc<dyn Store>, tasks: TaskTracker, models: Models) -> Self {
         let permits = OwnerPermits::new(limits::MAX_TURNS, limits::MAX_TURNS_OF_OWNER);
+        let exports = OwnerPermits::new(limits::MAX_EXPORTS, limits::MAX_EXPORTS_OF_OWNER);
         let (live, watched) = (Mutex::default(), wake::Watched::default());
-        Self { store, tasks, live, permits, watched, models }
+        Self { store, tasks, live, permits, watched, exports, models }
     }
 
     /// The conversation with this id, with its log folded. The caller has checked who may use it.

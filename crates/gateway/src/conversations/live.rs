@@ -1,6 +1,7 @@
 //! A conversation in use: the fold of its log in memory, and its only writer.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use async_trait::async_trait;
@@ -28,6 +29,8 @@ pub(crate) struct Live {
     tasks: TaskTracker,
     /// Whoever runs its turns.
     pub(super) runner: Runner,
+    /// Whether a model was asked for a title.
+    pub(super) is_titled: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -76,7 +79,12 @@ impl Live {
             row,
             store,
         };
-        Ok(Self { inner: Arc::new(inner), tasks, runner: Runner::default() })
+        Ok(Self {
+            inner: Arc::new(inner),
+            tasks,
+            runner: Runner::default(),
+            is_titled: AtomicBool::new(false),
+        })
     }
 
     /// The row as it was when the conversation was loaded. Its id, owner, parent and root never change.

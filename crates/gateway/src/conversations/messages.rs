@@ -6,7 +6,7 @@ use headwater_agent::{Journal, NewMessage, Parent, submit, turn_started};
 use headwater_protocol::api::{BranchBody, MessageAccepted, MessageRequest, TurnAccepted};
 use headwater_protocol::conversation::{
     Attachment, Conversation, ConversationEvent, ConversationId, Delivery, LogEntry, MessageId, MessageRole,
-    Part, TextPart,
+    Part, TextPart, TitleSource,
 };
 
 use super::create::unwritten;
@@ -125,6 +125,9 @@ impl Gateway {
             Some(model) => Some(self.conversations.models.known(model)?),
             None => Settings::of(&row).model,
         };
+        if Settings::of(&row).web_search {
+            self.conversations.models.can_search_web(model.as_deref())?;
+        }
         let live = self.conversations.of(&row).await?;
         let (gateway, message_id) = (Arc::clone(self), request.message.id.clone());
         let sent = async move {
@@ -260,7 +263,8 @@ fn title_of(now: &Conversation, message: &NewMessage) -> Option<ConversationEven
         Part::Attachment(attachment) => Some(attachment.name.as_str()),
         _ => None,
     });
-    first_title(text?, FIRST_TITLE_CHARS).map(|title| ConversationEvent::TitleChanged { title })
+    let title = first_title(text?, FIRST_TITLE_CHARS)?;
+    Some(ConversationEvent::TitleChanged { title, source: TitleSource::Message })
 }
 
 /// The events that answer a message again: that of a person, or the one that an answer is for.

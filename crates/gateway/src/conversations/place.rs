@@ -187,7 +187,10 @@ impl Place for ConversationPlace {
     }
 
     fn mcp_servers(&self) -> BTreeMap<String, McpServer> {
-        self.gateway.config.mcp_servers.clone()
+        let mut servers = Settings::of(&self.row).mcp_servers;
+        // A name that the operator took later is theirs.
+        servers.extend(self.gateway.config.mcp_servers.clone());
+        servers
     }
 }
 

@@ -1,13 +1,16 @@
 //! How the agent of a conversation works: what is stored in its row, checked when it is set.
 
+use std::collections::BTreeMap;
+
+use headwater_agent::McpServer;
 use headwater_protocol::api::{ApprovalPolicyName, ConversationMode, ConversationPatch, ConversationRequest};
 use headwater_store::ConversationRow;
 use headwater_tools::policy::ApprovalPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Models;
 use super::limits::{MAX_INSTRUCTIONS_BYTES, MAX_TITLE_CHARS};
+use super::{Models, mcp_servers};
 use crate::error::ApiError;
 
 /// The settings of a conversation. Fields that an earlier version did not write have their defaults.
@@ -24,6 +27,19 @@ pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
     /// Whether the end of a command that runs on in the background begins a turn.
     pub(crate) wakes: bool,
+    /// Whether the model's provider may search the web.
+    pub(crate) web_search: bool,
+    /// MCP servers that were added to it.
+    pub(crate) mcp_servers: BTreeMap<String, McpServer>,
+}
+
+/// What decides which settings a conversation may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds<'a> {
+    pub(super) models: &'a Models,
+    /// The MCP servers of the configuration.
+    pub(super) mcp_servers: &'a BTreeMap<String, McpServer>,
+    pub(super) is_operator: bool,
 }
 
 impl Settings {
@@ -33,7 +49,7 @@ impl Settings {
     }
 
     /// The settings that a request for a conversation asks for.
-    pub(super) fn requested(request: &ConversationRequest, models: &Models) -> Result<Self, ApiError> {
+    pub(super) fn requested(request: &ConversationRequest, bounds: Bounds<'_>) -> Result<Self, ApiError> {
         let mut settings = Self::default();
         settings.change(
             &ConversationPatch {
@@ -42,17 +58,24 @@ impl Settings {
                 mode: request.mode,
                 instructions: request.instructions.clone(),
                 wakes: request.wakes,
+                web_search: request.web_search,
+                mcp_servers: request
+                    .mcp_servers
+                    .clone()
+                    .into_iter()
+                    .map(|(name, one)| (name, Some(one)))
+                    .collect(),
                 ..ConversationPatch::default()
             },
-            models,
+            bounds,
         )?;
         Ok(settings)
     }
 
     /// Changes what a request names.
-    pub(super) fn change(&mut self, patch: &ConversationPatch, models: &Models) -> Result<(), ApiError> {
+    pub(super) fn change(&mut self, patch: &ConversationPatch, bounds: Bounds<'_>) -> Result<(), ApiError> {
         if let Some(model) = &patch.model {
-            self.model = if model.is_empty() { None } else { Some(models.known(model)?) };
+            self.model = if model.is_empty() { None } else { Some(bounds.models.known(model)?) };
         }
         if let Some(instructions) = &patch.instructions {
             if instructions.len() > MAX_INSTRUCTIONS_BYTES {
@@ -65,7 +88,11 @@ impl Settings {
         self.approval_policy = patch.approval_policy.unwrap_or(self.approval_policy);
         self.mode = patch.mode.unwrap_or(self.mode);
         self.wakes = patch.wakes.unwrap_or(self.wakes);
-        Ok(())
+        self.web_search = patch.web_search.unwrap_or(self.web_search);
+        if self.web_search && (patch.web_search.is_some() || patch.model.is_some()) {
+            bounds.models.can_search_web(self.model.as_deref())?;
+        }
+        mcp_servers::change(&mut self.mcp_servers, &patch.mcp_servers, bounds.mcp_servers, bounds.is_operator)
     }
 
     /// The settings as they are stored.

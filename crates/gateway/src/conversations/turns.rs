@@ -98,7 +98,7 @@ impl Gateway {
                 let has_more = went_on && live.fold().running().is_some();
                 match live.runner.next(has_more) {
                     Some(next) => stop = next,
-                    None => return,
+                    None => return gateway.give_title(&live),
                 }
             }
         });
@@ -161,12 +161,19 @@ impl Gateway {
         let depth = self.depth_of(&row).await?;
         let instructions = settings.instructions.clone();
         let is_plan_mode = settings.mode == ConversationMode::Plan;
-        let approval = settings.approval();
+        let (approval, web_search) = (settings.approval(), settings.web_search);
         Ok(TurnContext {
             journal: Arc::clone(live) as _,
             place: Arc::new(ConversationPlace::new(self, row, who)),
             model,
-            settings: TurnSettings { is_plan_mode, approval, depth, instructions, ..TurnSettings::default() },
+            settings: TurnSettings {
+                is_plan_mode,
+                approval,
+                depth,
+                instructions,
+                web_search,
+                ..TurnSettings::default()
+            },
             stop,
         })
     }
