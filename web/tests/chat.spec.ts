@@ -192,6 +192,18 @@ test('finds, renames, archives and deletes conversations', async ({ app }) => {
   await expect(row('Another name')).toBeVisible();
 });
 
+test('saves a conversation as a file', async ({ app }) => {
+  await begin(app, 'say hello to the file');
+  await ended(app);
+  await app.getByRole('banner').getByRole('button', { name: 'More' }).click();
+  const saved = app.waitForEvent('download');
+  await app.getByRole('menuitem', { name: 'Export as Markdown' }).click();
+  const file = await saved;
+  expect(file.suggestedFilename()).toMatch(/^cnv_.*\.md$/);
+  const text = await (await file.createReadStream()).toArray();
+  expect(Buffer.concat(text as Buffer[]).toString()).toContain('> say hello to the file');
+});
+
 test('shows which models can be reached, and remembers how the agent works', async ({ app, server }) => {
   const id = await begin(app, 'say hello');
   await ended(app);

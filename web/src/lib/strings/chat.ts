@@ -38,6 +38,7 @@ export const chat = {
     openIde: 'Open in the IDE',
     export: { markdown: 'Export as Markdown', json: 'Export as JSON', ipynb: 'Export as notebook' },
     wakes: 'Continue when a background command ends',
+    webSearch: 'Let the provider search the web',
     more: 'More',
     newTitle: 'Title',
     save: 'Save',
