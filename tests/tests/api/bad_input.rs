@@ -165,6 +165,7 @@ async fn invalid_ids_and_unknown_ids_are_both_not_found() -> Result<()> {
             ("POST", format!("/v1/executions/{execution}/resize"), json!({"rows": 1, "cols": 1})),
             ("POST", format!("/v1/executions/{execution}/stdin"), json!({})),
             ("GET", format!("/v1/executions/{execution}/processes"), json!(null)),
+            ("GET", format!("/v1/conversations/{session}/export?format=json"), json!(null)),
         ] {
             let answer = match &body {
                 serde_json::Value::Null => me.request(method, &path, &[], b"").await?,

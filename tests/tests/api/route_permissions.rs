@@ -170,6 +170,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/sessions/{id}/tool-calls", For::Owner, ""),
     ("GET", "/v1/sessions/{id}/rules", For::OwnerWrites, ""),
     ("DELETE", "/v1/sessions/{id}/rules/{number}", For::OwnerWrites, ""),
+    ("GET", "/v1/conversations/{id}/export", For::Owner, ""),
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
