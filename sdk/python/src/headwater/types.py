@@ -5,6 +5,64 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class Answer(TypedDict):
+    """An answer to a question."""
+
+    # The question.
+    id: str
+    # The answer.
+    answer: str
+
+
+class AnswersRequest(TypedDict):
+    """The answers of a person to questions of the agent."""
+
+    # One answer for each question.
+    answers: list[Answer]
+
+
+class Approval(TypedDict):
+    """A person's consent to one command."""
+
+    # Unique in the conversation.
+    approval_id: str
+    # What the person reads: the exact command, why they are asked, and the marked words of the agent.
+    text: str
+    # What would be allowed from now on, if the agent proposes a rule.
+    rule_text: NotRequired[str | None]
+    # The proposed rule as the tools know it, by which later commands of the conversation are allowed.
+    rule: NotRequired[dict[str, Any] | None]
+    # The fingerprint of what is allowed: a consent holds for nothing else.
+    fingerprint: str
+    decision: NotRequired[ApprovalDecision | None]
+    # Why the person decided so.
+    reason: NotRequired[str | None]
+    # Who decided.
+    decided_by: NotRequired[str | None]
+
+
+class ApprovalRequest(TypedDict):
+    """The answer of a person to a request for consent."""
+
+    # The decision.
+    decision: ApprovalDecision
+    # Why; the agent reads it.
+    reason: NotRequired[str | None]
+
+
+class Attachment(TypedDict):
+    """A file of the workspace."""
+
+    # The name that the person gave it.
+    name: str
+    # Its path in the workspace.
+    path: str
+    # For example `image/png`.
+    media_type: str
+    # Its length.
+    size_bytes: int
+
+
 class AuditRow(TypedDict):
     """One recorded action, whether it was allowed or denied."""
 
@@ -44,6 +102,13 @@ class BinaryRequest(TypedDict):
     binary_path: str
     # The program's arguments.
     args: NotRequired[list[str]]
+
+
+class Branch(TypedDict):
+    """The current branch."""
+
+    # Its last message.
+    leaf_id: MessageId
 
 
 class Build(TypedDict):
@@ -134,6 +199,8 @@ class Caller(TypedDict):
     credential_id: str
     # The sessions that it is restricted to; absent: all.
     sessions: NotRequired[list[str] | None]
+    # The conversation that it is restricted to; absent: all.
+    conversation: NotRequired[str | None]
     # The scopes that it is restricted to; absent: everything that its role allows.
     scopes: NotRequired[list[str] | None]
     user: NotRequired[User | None]
@@ -240,6 +307,402 @@ class CompileCommand(TypedDict):
     file: str
     # The compiler and its arguments.
     arguments: list[str]
+
+
+class Conversation(TypedDict):
+    """A conversation with an agent."""
+
+    # Its id.
+    id: ConversationId
+    # The title, if it has one.
+    title: NotRequired[str | None]
+    # The owner.
+    owner: str
+    # The session that the agent works in, once there is one.
+    session_id: NotRequired[str | None]
+    # The model, by its name in the configuration; the default one if absent.
+    model: NotRequired[str | None]
+    # When a person is asked.
+    approval_policy: ApprovalPolicyName
+    # What the agent may do.
+    mode: ConversationMode
+    # What is added to the instructions of the agent.
+    instructions: NotRequired[str | None]
+    parent_id: NotRequired[ConversationId | None]
+    # Whether it is put aside.
+    is_archived: bool
+    # Whether the end of a command that runs on in the background begins a turn.
+    wakes: bool
+    # Whether the model's provider may search the web for it.
+    web_search: NotRequired[bool]
+    # The MCP servers that were added to it, by name. Those of the server's configuration are not listed.
+    mcp_servers: NotRequired[dict[str, McpServer]]
+    # Whether a turn runs.
+    is_running: bool
+    # Whether a person is asked.
+    is_waiting: bool
+    # When it was created.
+    created_at: Timestamp
+    # When somebody last wrote, or was asked something.
+    last_activity_at: Timestamp
+    # The beginning of the last message.
+    excerpt: NotRequired[str | None]
+
+
+class MessageAddedConversationEvent(TypedDict):
+    """A message was added, and its branch is the current one. That of a person is complete; that of the agent grows by the events that follow."""
+
+    # The message.
+    message: Message
+    type: Literal['message_added']
+
+
+class BranchSelectedConversationEvent(TypedDict):
+    """Another branch became the current one: the one that ends with this message."""
+
+    # The last message of the branch.
+    message_id: MessageId
+    type: Literal['branch_selected']
+
+
+class TurnStartedConversationEvent(TypedDict):
+    """The agent began to work on the current branch."""
+
+    # Unique in the conversation.
+    turn_id: str
+    # The model, by its name in the configuration; none for a turn without a model.
+    model: NotRequired[str | None]
+    type: Literal['turn_started']
+
+
+class StepStartedConversationEvent(TypedDict):
+    """The model is called. `attempt` is above 1 if an earlier call for the same step failed."""
+
+    # The message that the step adds to.
+    message_id: MessageId
+    # Which step of the turn, from 1.
+    step: int
+    # Which attempt, from 1.
+    attempt: int
+    type: Literal['step_started']
+
+
+class StepDiscardedConversationEvent(TypedDict):
+    """The call of the model broke off. Everything that the step has added is void."""
+
+    # The message of the step.
+    message_id: MessageId
+    # One sentence.
+    reason: str
+    type: Literal['step_discarded']
+
+
+class TextStartedConversationEvent(TypedDict):
+    """A text begins."""
+
+    # The message.
+    message_id: MessageId
+    # The part.
+    part_id: str
+    # Whether it is reasoning.
+    reasoning: NotRequired[bool]
+    type: Literal['text_started']
+
+
+class TextDeltaConversationEvent(TypedDict):
+    """A text goes on."""
+
+    # The message.
+    message_id: MessageId
+    # The part.
+    part_id: str
+    # More of it.
+    text: str
+    type: Literal['text_delta']
+
+
+class TextEndedConversationEvent(TypedDict):
+    """A text is complete. From here on the log needs its deltas no more."""
+
+    # The message.
+    message_id: MessageId
+    # The part.
+    part_id: str
+    # Whether it is reasoning.
+    reasoning: NotRequired[bool]
+    # The whole text.
+    text: str
+    # What the provider wants to get back.
+    opaque: NotRequired[dict[str, Any] | None]
+    type: Literal['text_ended']
+
+
+class ToolCallStartedConversationEvent(TypedDict):
+    """The model begins to call a tool."""
+
+    # The message.
+    message_id: MessageId
+    # The call.
+    tool_call_id: str
+    # The name of the tool.
+    tool: str
+    type: Literal['tool_call_started']
+
+
+class ToolCallDeltaConversationEvent(TypedDict):
+    """The arguments go on."""
+
+    # The call.
+    tool_call_id: str
+    # More of the arguments, as JSON text.
+    text: str
+    type: Literal['tool_call_delta']
+
+
+class ToolCallReadyConversationEvent(TypedDict):
+    """The arguments are complete."""
+
+    # The message.
+    message_id: MessageId
+    # The call.
+    tool_call_id: str
+    # The name of the tool.
+    tool: str
+    # The arguments; a text if they are not JSON.
+    input: dict[str, Any]
+    type: Literal['tool_call_ready']
+
+
+class ToolCallRunningConversationEvent(TypedDict):
+    """The tool runs."""
+
+    # The call.
+    tool_call_id: str
+    execution_id: NotRequired[ExecutionId | None]
+    child_id: NotRequired[ConversationId | None]
+    type: Literal['tool_call_running']
+
+
+class ApprovalRequestedConversationEvent(TypedDict):
+    """A person is asked for consent."""
+
+    # The call.
+    tool_call_id: str
+    # The question.
+    approval: Approval
+    type: Literal['approval_requested']
+
+
+class ApprovalAnsweredConversationEvent(TypedDict):
+    """A person has decided."""
+
+    # The call.
+    tool_call_id: str
+    # The question.
+    approval_id: str
+    # The decision.
+    decision: ApprovalDecision
+    # Why.
+    reason: NotRequired[str | None]
+    # Who decided.
+    by: NotRequired[str | None]
+    type: Literal['approval_answered']
+
+
+class InputRequestedConversationEvent(TypedDict):
+    """The agent asks a person something."""
+
+    # The call.
+    tool_call_id: str
+    # The questions.
+    questions: list[InputQuestion]
+    type: Literal['input_requested']
+
+
+class InputAnsweredConversationEvent(TypedDict):
+    """A person has answered."""
+
+    # The call.
+    tool_call_id: str
+    # The answers.
+    answers: list[Answer]
+    type: Literal['input_answered']
+
+
+class ToolCallEndedConversationEvent(TypedDict):
+    """A tool call ended."""
+
+    # The call.
+    tool_call_id: str
+    # How: an end of [`ToolCallState`](super::ToolCallState).
+    state: ToolCallState
+    # The result.
+    output: ToolOutput
+    # The executions that it started or shows.
+    execution_ids: NotRequired[list[ExecutionId]]
+    type: Literal['tool_call_ended']
+
+
+class PlanUpdatedConversationEvent(TypedDict):
+    """The plan of the agent changed."""
+
+    # All steps.
+    plan: list[PlanStep]
+    # Why.
+    explanation: NotRequired[str | None]
+    type: Literal['plan_updated']
+
+
+class NoticedConversationEvent(TypedDict):
+    """Something that readers of a message should know."""
+
+    # The message.
+    message_id: MessageId
+    # One sentence.
+    text: str
+    type: Literal['noticed']
+
+
+class StepEndedConversationEvent(TypedDict):
+    """The model has finished a step."""
+
+    # The message.
+    message_id: MessageId
+    usage: NotRequired[ModelUsage | None]
+    type: Literal['step_ended']
+
+
+class TurnEndedConversationEvent(TypedDict):
+    """The agent stopped working."""
+
+    # The turn.
+    turn_id: str
+    # How.
+    outcome: TurnOutcome
+    # What went wrong, for a person.
+    error: NotRequired[str | None]
+    type: Literal['turn_ended']
+
+
+class MessageQueuedConversationEvent(TypedDict):
+    """A message arrived during a turn."""
+
+    # The id that it will have.
+    message_id: MessageId
+    # What it consists of.
+    parts: list[Part]
+    # Who sent it.
+    author: NotRequired[str | None]
+    # When the agent gets it.
+    delivery: Delivery
+    type: Literal['message_queued']
+
+
+class MessageUnqueuedConversationEvent(TypedDict):
+    """A message that waited was withdrawn. One that reaches the agent is added instead."""
+
+    # The message.
+    message_id: MessageId
+    type: Literal['message_unqueued']
+
+
+class CompactedConversationEvent(TypedDict):
+    """The messages up to this one are given to the model as a summary from now on. They stay in the log."""
+
+    # The last message of the current branch that the summary covers.
+    message_id: MessageId
+    # The summary.
+    summary: str
+    type: Literal['compacted']
+
+
+class TitleChangedConversationEvent(TypedDict):
+    """The conversation got another title."""
+
+    # The title.
+    title: str
+    # Where it is from.
+    source: NotRequired[TitleSource]
+    type: Literal['title_changed']
+
+
+class ConversationPage(TypedDict):
+    """A page of a list."""
+
+    # The items of this page.
+    items: list[Conversation]
+    # The cursor of the next page (`cursor=`); absent on the last page.
+    next_cursor: NotRequired[str | None]
+
+
+class ConversationPatch(TypedDict):
+    """A change of a conversation. Absent fields keep their values."""
+
+    # Another title.
+    title: NotRequired[str | None]
+    # Whether it is put aside.
+    is_archived: NotRequired[bool | None]
+    # Another model; an empty text selects the default one.
+    model: NotRequired[str | None]
+    approval_policy: NotRequired[ApprovalPolicyName | None]
+    mode: NotRequired[ConversationMode | None]
+    # Another session: its id or its name.
+    session_id: NotRequired[str | None]
+    # Other instructions; an empty text removes them.
+    instructions: NotRequired[str | None]
+    # Whether the end of a command that runs on in the background begins a turn.
+    wakes: NotRequired[bool | None]
+    # Whether the model's provider may search the web for it.
+    web_search: NotRequired[bool | None]
+    # MCP servers that are added or replaced, by name; `null` removes one. Others stay.
+    mcp_servers: NotRequired[dict[str, McpServerRequest]]
+
+
+class ConversationRequest(TypedDict):
+    """A request for a conversation."""
+
+    id: NotRequired[ConversationId | None]
+    # The title; the first message gives one if it is absent.
+    title: NotRequired[str | None]
+    # The session that the agent works in: its id or its name. If absent, the first call of a tool creates one.
+    session_id: NotRequired[str | None]
+    # The model, by its name in the configuration; the default one if absent.
+    model: NotRequired[str | None]
+    approval_policy: NotRequired[ApprovalPolicyName | None]
+    mode: NotRequired[ConversationMode | None]
+    # What is added to the instructions of the agent.
+    instructions: NotRequired[str | None]
+    # Whether the end of a command that runs on in the background begins a turn.
+    wakes: NotRequired[bool | None]
+    # Whether the model's provider may search the web for it: not if absent.
+    web_search: NotRequired[bool | None]
+    # More MCP servers for the agent, by name.
+    mcp_servers: NotRequired[dict[str, McpServerRequest]]
+
+
+class ConversationShare(TypedDict):
+    """A link to a conversation."""
+
+    # `shr_` and 32 hexadecimal digits.
+    id: str
+    # The conversation that the link opens.
+    conversation_id: str
+    # The access that a link gives.
+    access: Literal['read', 'write']
+    # The user who created the link.
+    made_by: str
+    created_at: Timestamp
+    expires_at: Timestamp
+    revoked_at: NotRequired[Timestamp | None]
+    # The secret that opens the conversation, for `Authorization: Bearer` or `?token=`; returned only when the link is created.
+    token: NotRequired[str | None]
+
+
+class ConversationShareList(TypedDict):
+    """All links to a conversation."""
+
+    # Oldest first.
+    items: list[ConversationShare]
 
 
 class CopiedFile(TypedDict):
@@ -780,6 +1243,28 @@ class ForkRequest(TypedDict):
     snapshot: NotRequired[SnapshotId | None]
 
 
+class InputQuestion(TypedDict):
+    """A question."""
+
+    # Unique in its request.
+    id: str
+    # A few words.
+    header: str
+    # The question.
+    question: str
+    # Answers to choose from; a person may always write their own.
+    options: NotRequired[list[QuestionOption]]
+
+
+class InputRequest(TypedDict):
+    """Questions of an agent to a person."""
+
+    # One to three questions.
+    questions: list[InputQuestion]
+    # The answers, once there are some.
+    answers: NotRequired[list[Answer] | None]
+
+
 class Language(TypedDict):
     """A language, installed on this host or not."""
 
@@ -863,6 +1348,15 @@ class ListedFile(TypedDict):
     modified: Timestamp
 
 
+class LogPage(TypedDict):
+    """A page of the log of a conversation."""
+
+    # The events, in order. Numbers of deltas that are needed no more are missing.
+    items: list[LogEntry]
+    # `after` of the next page; absent on the last one.
+    next_after: NotRequired[int | None]
+
+
 class LogRemoved(TypedDict):
     """When and why the log of an execution was removed."""
 
@@ -872,8 +1366,34 @@ class LogRemoved(TypedDict):
     reason: str
 
 
+class McpServer(TypedDict):
+    """An MCP server of a conversation, without what may be secret."""
+
+    # The program and its arguments.
+    command: NotRequired[list[str]]
+    # The names of the variables in its environment.
+    env: NotRequired[list[str]]
+    # The address of a server on the network, without its query.
+    url: NotRequired[str | None]
+    # The names of the headers.
+    headers: NotRequired[list[str]]
+
+
+class McpServerRequest(TypedDict):
+    """An MCP server whose tools an agent gets: `command`, and perhaps `env`."""
+
+    # A program and its arguments. It runs in the session of the conversation, and speaks the protocol on stdio.
+    command: NotRequired[list[str]]
+    # Its environment. No response and no export contains the values.
+    env: NotRequired[dict[str, str]]
+    # The address of a server on the network instead, which is called from the server's host. For operators.
+    url: NotRequired[str | None]
+    # The headers of each request to it. No response and no export contains the values.
+    headers: NotRequired[dict[str, str]]
+
+
 class Member(TypedDict):
-    """A member of a session."""
+    """A member."""
 
     # The user's name, or the owner of a token.
     user: str
@@ -883,9 +1403,9 @@ class Member(TypedDict):
 
 
 class MemberList(TypedDict):
-    """The owner and the members of a session."""
+    """An owner and the members."""
 
-    # The session's owner.
+    # The owner.
     owner: str
     # The members, in order of their names.
     items: list[Member]
@@ -896,6 +1416,94 @@ class MemberRequest(TypedDict):
 
     # The role of a member of a session.
     role: Literal['viewer', 'editor']
+
+
+class Message(TypedDict):
+    """A message. Those with the same parent are branches of each other."""
+
+    # Its id.
+    id: MessageId
+    parent_id: NotRequired[MessageId | None]
+    # Who wrote it.
+    role: MessageRole
+    # The user that sent it, or the model that wrote it.
+    author: NotRequired[str | None]
+    # When it was added, in milliseconds since 1970.
+    created_at_ms: NotRequired[int]
+    # What it consists of, in order.
+    parts: NotRequired[list[Part]]
+    usage: NotRequired[ModelUsage | None]
+
+
+class MessageAccepted(TypedDict):
+    """A message that was accepted."""
+
+    # Its id.
+    message_id: MessageId
+    # The turn that works on it, or that it waits for.
+    turn_id: NotRequired[str | None]
+    # Whether it waits for the agent.
+    is_queued: bool
+
+
+class MessageRef(TypedDict):
+    """Names a message."""
+
+    # The message.
+    message_id: MessageId
+
+
+class MessageRequest(TypedDict):
+    """A message to the agent."""
+
+    id: NotRequired[MessageId | None]
+    # The text; may be empty if there are attachments. Default: `""`.
+    text: NotRequired[str]
+    # Files of the workspace.
+    attachments: NotRequired[list[Attachment]]
+    parent_id: NotRequired[MessageId | None]
+    delivery: NotRequired[Delivery | None]
+    # The model for the answer; that of the conversation if absent.
+    model: NotRequired[str | None]
+
+
+class Model(TypedDict):
+    """A model of the configuration."""
+
+    # Its name in the configuration.
+    name: str
+    # The API that it is called by: `openai-responses`, `openai-chat` or `anthropic`.
+    api: str
+    # Its name at the provider.
+    model: str
+    # Whether conversations without a model use it.
+    is_default: bool
+    # How many tokens of prompt and answer it can hold.
+    context_tokens: int
+    # Whether it can be reached: `unknown` unless it was checked.
+    status: ModelStatus
+    # Why it cannot be reached.
+    detail: NotRequired[str | None]
+
+
+class ModelList(TypedDict):
+    """The models of the configuration."""
+
+    # By name.
+    items: list[Model]
+
+
+class ModelUsage(TypedDict):
+    """What calls of a model used."""
+
+    # Tokens of the prompt.
+    input_tokens: int
+    # Tokens of the prompt that the provider had cached.
+    cached_tokens: NotRequired[int]
+    # Tokens that the model wrote.
+    output_tokens: int
+    # What the provider says it cost, in US dollars.
+    cost_usd: NotRequired[float | None]
 
 
 # A request with two paths.
@@ -970,6 +1578,15 @@ class PathRequest(TypedDict):
     # A path in the workspace.
     path: str
     encoding: NotRequired[PathEncoding | None]
+
+
+class PlanStep(TypedDict):
+    """A step of a plan."""
+
+    # What is to be done.
+    step: str
+    # Where it stands.
+    status: PlanStepStatus
 
 
 class Port(TypedDict):
@@ -1094,6 +1711,28 @@ class PythonRequest(TypedDict):
     conversation_id: NotRequired[str | None]
     # The caller's id for the call, which is in all events of its execution. The execution's id if absent.
     tool_call_id: NotRequired[str | None]
+
+
+class QuestionOption(TypedDict):
+    """An answer to choose."""
+
+    # The answer.
+    label: str
+    # What it means.
+    description: NotRequired[str]
+
+
+class QueuedMessage(TypedDict):
+    """A message that waits for the agent."""
+
+    # The id that it will have.
+    message_id: MessageId
+    # What it consists of.
+    parts: list[Part]
+    # Who sent it.
+    author: NotRequired[str | None]
+    # When the agent gets it.
+    delivery: Delivery
 
 
 class QueuedStart(TypedDict):
@@ -1630,6 +2269,13 @@ class StartedExecution(TypedDict):
     pid: NotRequired[int | None]
 
 
+class Stop(TypedDict):
+    """What became of a request to stop."""
+
+    # Whether a turn ran.
+    was_running: bool
+
+
 class Template(TypedDict):
     """What a session can start from."""
 
@@ -1731,6 +2377,19 @@ class TextFile(TypedDict):
     etag: str
 
 
+class TextPart(TypedDict):
+    """Text that may still arrive."""
+
+    # Unique in its message; empty in messages of people.
+    part_id: NotRequired[str]
+    # The text so far.
+    text: str
+    # Whether more may follow.
+    is_streaming: NotRequired[bool]
+    # What the provider wants to get back with this part: a signature, or encrypted reasoning.
+    opaque: NotRequired[dict[str, Any] | None]
+
+
 class Ticket(TypedDict):
     """A ticket, for `?token=`."""
 
@@ -1787,6 +2446,31 @@ class TokenRequest(TypedDict):
     expires_in_ms: NotRequired[int | None]
     # The owner of the token; only operators may name others.
     owner: NotRequired[str | None]
+
+
+class ToolCall(TypedDict):
+    """A call of a tool."""
+
+    # Unique in its conversation.
+    tool_call_id: str
+    # The name of the tool.
+    tool: str
+    # Where it stands.
+    state: ToolCallState
+    # The arguments as the model has written them so far.
+    input_text: NotRequired[str]
+    # The arguments.
+    input: NotRequired[dict[str, Any] | None]
+    # The executions that it started or shows, whose output is read live.
+    execution_ids: NotRequired[list[ExecutionId]]
+    approval: NotRequired[Approval | None]
+    input_request: NotRequired[InputRequest | None]
+    child_id: NotRequired[ConversationId | None]
+    output: NotRequired[ToolOutput | None]
+    # When it began to run.
+    started_at_ms: NotRequired[int | None]
+    # When it ended.
+    ended_at_ms: NotRequired[int | None]
 
 
 class ToolCallProgress(TypedDict):
@@ -1847,20 +2531,15 @@ class ToolOutcome(TypedDict):
 
 
 class ToolOutput(TypedDict):
-    """The output and exit code of a tool call."""
+    """The result of a tool call."""
 
-    # The exit code of the program; 128 plus the signal's number if a signal ended it; -99 after a timeout; -100 if the command or runtime does not exist; -101 if the program could not be started for another reason, or its end is unknown.
-    exit_code: int
-    # A description of the error, if the exit code does not say enough.
-    error: NotRequired[str | None]
-    # The standard output (or the output of the terminal) as text. After `maxBuffer`, or 16 MiB, a note replaces the rest.
-    stdout: str
-    # The standard error, with the same limit. After a timeout, and for the exit codes -100 and -101, it ends with a line that says why.
-    stderr: str
-    # Whether a part of the output is missing here.
-    truncated: bool
-    # The URL of the whole output, as far as it is kept.
-    output_url: NotRequired[str | None]
+    # The text that the model gets. The whole output is in the log of the execution.
+    text: str
+    # Whether the tool failed.
+    is_error: NotRequired[bool]
+    # The same result for programs, by the schema of the tool.
+    structured: NotRequired[dict[str, Any] | None]
+    image: NotRequired[Attachment | None]
 
 
 class ToolProgress(TypedDict):
@@ -1914,6 +2593,29 @@ class TtySize(TypedDict):
     rows: int
     # The number of columns.
     cols: int
+
+
+class Turn(TypedDict):
+    """A turn: the agent's work between two messages of a person."""
+
+    # Unique in the conversation.
+    turn_id: str
+    # The model, by its name in the configuration.
+    model: NotRequired[str | None]
+    # The event with which it began.
+    first_seq: int
+    # When it began.
+    started_at_ms: int
+    outcome: NotRequired[TurnOutcome | None]
+    # What went wrong.
+    error: NotRequired[str | None]
+
+
+class TurnAccepted(TypedDict):
+    """A turn that has begun."""
+
+    # The turn.
+    turn_id: str
 
 
 class UnpackedArchive(TypedDict):
@@ -2029,6 +2731,12 @@ class WrittenFile(TypedDict):
     etag: str
 
 
+# What a person decided.
+ApprovalDecision: TypeAlias = "Literal['allow_once', 'allow_conversation', 'deny']"
+
+# When a person is asked before a command of the agent runs.
+ApprovalPolicyName: TypeAlias = "Literal['never', 'on-failure', 'on-request', 'unless-trusted']"
+
 # What kind of build it is.
 BuildKind: TypeAlias = "Literal['cpp', 'c', 'cmake', 'make', 'language']"
 
@@ -2040,6 +2748,21 @@ Children: TypeAlias = "Literal['keep', 'kill']"
 
 # The command, in one of three forms.
 Command: TypeAlias = "ArgvCommand | ShellCommand | CodeCommand"
+
+# A conversation with its messages.
+ConversationDetail: TypeAlias = "Any"
+
+# An event of a conversation.
+ConversationEvent: TypeAlias = "MessageAddedConversationEvent | BranchSelectedConversationEvent | TurnStartedConversationEvent | StepStartedConversationEvent | StepDiscardedConversationEvent | TextStartedConversationEvent | TextDeltaConversationEvent | TextEndedConversationEvent | ToolCallStartedConversationEvent | ToolCallDeltaConversationEvent | ToolCallReadyConversationEvent | ToolCallRunningConversationEvent | ApprovalRequestedConversationEvent | ApprovalAnsweredConversationEvent | InputRequestedConversationEvent | InputAnsweredConversationEvent | ToolCallEndedConversationEvent | PlanUpdatedConversationEvent | NoticedConversationEvent | StepEndedConversationEvent | TurnEndedConversationEvent | MessageQueuedConversationEvent | MessageUnqueuedConversationEvent | CompactedConversationEvent | TitleChangedConversationEvent"
+
+# The id of a conversation: `cnv_` and 32 hexadecimal digits, or what its creator chose.
+ConversationId: TypeAlias = "str"
+
+# What the agent may do.
+ConversationMode: TypeAlias = "Literal['default', 'plan']"
+
+# When a message that arrives during a turn reaches the agent.
+Delivery: TypeAlias = "Literal['steer', 'queue']"
 
 # A message of a compiler.
 Diagnostic: TypeAlias = "Any"
@@ -2086,6 +2809,18 @@ LimitKind: TypeAlias = "Literal['memory_bytes', 'cpu_ms', 'output_bytes', 'disk_
 # The time of a line: RFC 3339, or milliseconds since 1970.
 LineTime: TypeAlias = "Timestamp | int"
 
+# A numbered event.
+LogEntry: TypeAlias = "Any"
+
+# The id of a message, unique in its conversation: `msg_` and 32 hexadecimal digits, or what its sender chose.
+MessageId: TypeAlias = "str"
+
+# Who wrote a message.
+MessageRole: TypeAlias = "Literal['user', 'assistant']"
+
+# Whether a model can be reached.
+ModelStatus: TypeAlias = "Literal['unknown', 'ok', 'failed']"
+
 # The network access of a session.
 Network: TypeAlias = "Literal['none', 'packages', 'full']"
 
@@ -2095,8 +2830,14 @@ OnOutputLimit: TypeAlias = "Literal['trim', 'stop']"
 # The source of output bytes.
 OutputStream: TypeAlias = "Literal['stdout', 'stderr', 'output']"
 
+# A part of a message.
+Part: TypeAlias = "Any | dict[str, Any]"
+
 # The encoding of a path that is not valid UTF-8.
 PathEncoding: TypeAlias = "Literal['percent']"
+
+# Where a step of a plan stands.
+PlanStepStatus: TypeAlias = "Literal['pending', 'in_progress', 'completed']"
 
 # The type of a content.
 ProgressType: TypeAlias = "Literal['stdout', 'stderr', 'status']"
@@ -2125,8 +2866,14 @@ StdinRequest: TypeAlias = "Literal['none'] | Literal['open'] | dict[str, Any]"
 # A time in milliseconds since 1970.
 Timestamp: TypeAlias = "str"
 
+# Where a title is from.
+TitleSource: TypeAlias = "Literal['message', 'model', 'person']"
+
 # The arguments of a tool, as its schema in `GET /v1/tools` describes them.
 ToolArguments: TypeAlias = "dict[str, Any]"
+
+# Where a tool call stands. Every view shows this state and decides nothing itself.
+ToolCallState: TypeAlias = "Literal['writing', 'ready', 'waiting', 'running', 'succeeded', 'failed', 'denied', 'stopped']"
 
 # An event of a tool call: its start, a piece of its output, or its result.
 ToolEvent: TypeAlias = "ToolCallStartEvent | CodeExecutionOutputEvent | ToolResultEvent"
@@ -2136,6 +2883,9 @@ ToolEvents: TypeAlias = "ToolCallProgress | ToolOutcome"
 
 # The source of a text.
 ToolOutputSource: TypeAlias = "Literal['stdout', 'stderr', 'timeout', 'error']"
+
+# How a turn ended.
+TurnOutcome: TypeAlias = "Literal['completed', 'stopped', 'failed', 'step_limit']"
 
 # The event that ends a stream.
 Until: TypeAlias = "Literal['exited', 'closed']"

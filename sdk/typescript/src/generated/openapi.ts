@@ -225,6 +225,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists your conversations, latest activity first, without those of sub-agents. */
+        get: operations["listConversations"];
+        put?: never;
+        /**
+         * Creates a conversation with an agent.
+         * @description Its log has everything that is said and done. The agent works in a session of its own, which its first call of a tool
+         *     creates, or in the one that `session_id` names; it has the rights of the conversation's owner, and no others.
+         */
+        post: operations["createConversation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/conversations/{conversation_id}/events": {
         parameters: {
             query?: never;
@@ -234,13 +256,302 @@ export interface paths {
         };
         /**
          * Follows all executions of a conversation: those with its `conversation_id` in their metadata.
-         * @description Works as `GET /v1/sessions/{id}/events`. Conversations are not created: a conversation consists of the
-         *     caller's executions that name it, in any session. The stream of an unknown conversation has no events
+         * @description Works as `GET /v1/sessions/{id}/events`. The id may be that of a conversation that the caller may read, or any other
+         *     text: then it selects the caller's executions that name it, in any session. The stream of an unknown id has no events
          *     until something is started for it.
          */
         get: operations["followConversation"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a conversation with the messages of all its branches. */
+        get: operations["getConversation"];
+        put?: never;
+        post?: never;
+        /** Deletes a conversation with those of its sub-agents, and ends their turns. Its session stays. */
+        delete: operations["deleteConversation"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes a conversation. Absent fields keep their values. Only the owner may change `approval_policy`,
+         *     `session_id`, `web_search` and `mcp_servers`.
+         * @description Settings of the agent hold from its next turn on.
+         */
+        patch: operations["updateConversation"];
+        trace?: never;
+    };
+    "/v1/conversations/{id}/answers/{tool_call_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers questions of the agent. */
+        post: operations["answerQuestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/approvals/{approval_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers a request for consent. Only the owner may allow; editors may refuse. */
+        post: operations["answerApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/attachments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Writes a file into the folder `attachments` of the workspace, for a message that follows.
+         * @description The body is used as it is. A file that is there already is kept: the new one gets a number.
+         */
+        post: operations["addAttachment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes the newest branch with this message the current one: the next message belongs to it. */
+        post: operations["selectBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns a conversation as a file, as it is now.
+         * @description Everybody who may read it may export it, with a link, too. What a provider wants to get back with an answer (signatures,
+         *     encrypted reasoning) is left out.
+         */
+        get: operations["exportConversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the log of a conversation: everything that was said and done, in order.
+         * @description With `Accept: text/event-stream` the response is a stream that goes on with what happens: each event is `id: <seq>`,
+         *     `event: entry`, `data: <json>`. A client that reconnects with the last `id` gets everything exactly once. Text arrives
+         *     as deltas; the event at its end has the whole text, and the deltas may be missing from then on. The server also sends
+         *     `reconnect` (it is shutting down: reconnect with the last `id`), `error` (the conversation was deleted), and comments
+         *     as heartbeats. The stream does not end by itself.
+         */
+        get: operations["followConversationLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the members of a conversation. Links may not. */
+        get: operations["listConversationMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/members/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Adds a member to a conversation, or changes its role. For its owner.
+         * @description Viewers may read the conversation and the executions that belong to it; editors may also write to the agent, which
+         *     works with the rights of the owner. Both include the conversations of its sub-agents, and nothing else of its session.
+         */
+        put: operations["setConversationMember"];
+        post?: never;
+        /** Removes a member from a conversation and closes its streams. For the owner, and for the member itself. */
+        delete: operations["removeConversationMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a message to the agent.
+         * @description A turn begins; its events are in the log. While a turn runs, the message waits: for the next step of this turn
+         *     (`steer`), or for its end (`queue`). `parent_id` says where the message belongs: with the parent of an earlier message
+         *     it is that message, edited, in a new branch. Messages into another branch are refused while a turn runs (409).
+         */
+        post: operations["sendMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/queue/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Withdraws a message that waits for the agent. */
+        delete: operations["withdrawMessage"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/regenerate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets the agent answer the same message again. The new answer is a branch; the old one is kept. */
+        post: operations["regenerateAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the links to a conversation, without their secrets. For its owner. */
+        get: operations["listConversationShares"];
+        put?: never;
+        /**
+         * Creates a link to a conversation: the holder of its token may use this conversation and those of its sub-agents, read
+         *     the executions that belong to them, and nothing else. For its owner.
+         */
+        post: operations["createConversationShare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/shares/{share}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revokes a link: it is refused from now on, and its streams are closed. For the conversation's owner. */
+        delete: operations["revokeConversationShare"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stops the turn that runs: the agent's programs end, and what they have printed is kept. */
+        post: operations["stopTurn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -635,6 +946,23 @@ export interface paths {
         };
         /** Returns the caller and its rights. */
         get: operations["getCaller"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the models that agents can use. Keys are not shown. */
+        get: operations["listModels"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1361,7 +1689,7 @@ export interface paths {
         };
         /**
          * Lists the rules by which commands of agents run in a session without a question.
-         * @description A person adds a rule with the answer \"Always allow\" to a question of `/mcp`; nothing else does.
+         * @description A person adds a rule with the answer "Always allow" to a question of `/mcp`; nothing else does.
          */
         get: operations["listRules"];
         put?: never;
@@ -1907,6 +2235,83 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description An answer to a question. */
+        Answer: {
+            /** @description The question. */
+            id: string;
+            /** @description The answer. */
+            answer: string;
+        };
+        /**
+         * @description The answers of a person to questions of the agent.
+         * @example {
+         *       "answers": [
+         *         {
+         *           "answer": "green",
+         *           "id": "color"
+         *         }
+         *       ]
+         *     }
+         */
+        AnswersRequest: {
+            /** @description One answer for each question. */
+            answers: components["schemas"]["Answer"][];
+        };
+        /** @description A person's consent to one command. */
+        Approval: {
+            /** @description Unique in the conversation. */
+            approval_id: string;
+            /** @description What the person reads: the exact command, why they are asked, and the marked words of the agent. */
+            text: string;
+            /** @description What would be allowed from now on, if the agent proposes a rule. */
+            rule_text?: string | null;
+            /** @description The proposed rule as the tools know it, by which later commands of the conversation are allowed. */
+            rule?: Record<string, never> | null;
+            /** @description The fingerprint of what is allowed: a consent holds for nothing else. */
+            fingerprint: string;
+            decision?: components["schemas"]["ApprovalDecision"] | null;
+            /** @description Why the person decided so. */
+            reason?: string | null;
+            /** @description Who decided. */
+            decided_by?: string | null;
+        };
+        /**
+         * @description What a person decided.
+         * @enum {string}
+         */
+        ApprovalDecision: "allow_once" | "allow_conversation" | "deny";
+        /**
+         * @description When a person is asked before a command of the agent runs.
+         * @enum {string}
+         */
+        ApprovalPolicyName: "never" | "on-failure" | "on-request" | "unless-trusted";
+        /**
+         * @description The answer of a person to a request for consent.
+         * @example {
+         *       "decision": "deny",
+         *       "reason": "not on this machine"
+         *     }
+         */
+        ApprovalRequest: {
+            /** @description The decision. */
+            decision: components["schemas"]["ApprovalDecision"];
+            /** @description Why; the agent reads it. */
+            reason?: string | null;
+        };
+        /** @description A file of the workspace. */
+        Attachment: {
+            /** @description The name that the person gave it. */
+            name: string;
+            /** @description Its path in the workspace. */
+            path: string;
+            /** @description For example `image/png`. */
+            media_type: string;
+            /**
+             * Format: int64
+             * @description Its length.
+             */
+            size_bytes: number;
+        };
         /** @description One recorded action, whether it was allowed or denied. */
         AuditRow: {
             /** @description When it happened. */
@@ -1950,6 +2355,11 @@ export interface components {
             binary_path: string;
             /** @description The program's arguments. */
             args?: string[];
+        };
+        /** @description The current branch. */
+        Branch: {
+            /** @description Its last message. */
+            leaf_id: components["schemas"]["MessageId"];
         };
         /**
          * @description A build and its result.
@@ -2093,6 +2503,8 @@ export interface components {
             credential_id: string;
             /** @description The sessions that it is restricted to; absent: all. */
             sessions?: string[] | null;
+            /** @description The conversation that it is restricted to; absent: all. */
+            conversation?: string | null;
             /** @description The scopes that it is restricted to; absent: everything that its role allows. */
             scopes?: string[] | null;
             user?: components["schemas"]["User"] | null;
@@ -2237,6 +2649,372 @@ export interface components {
             /** @description The compiler and its arguments. */
             arguments: string[];
         };
+        /** @description A conversation with an agent. */
+        Conversation: {
+            /** @description Its id. */
+            id: components["schemas"]["ConversationId"];
+            /** @description The title, if it has one. */
+            title?: string | null;
+            /** @description The owner. */
+            owner: string;
+            /** @description The session that the agent works in, once there is one. */
+            session_id?: string | null;
+            /** @description The model, by its name in the configuration; the default one if absent. */
+            model?: string | null;
+            /** @description When a person is asked. */
+            approval_policy: components["schemas"]["ApprovalPolicyName"];
+            /** @description What the agent may do. */
+            mode: components["schemas"]["ConversationMode"];
+            /** @description What is added to the instructions of the agent. */
+            instructions?: string | null;
+            parent_id?: components["schemas"]["ConversationId"] | null;
+            /** @description Whether it is put aside. */
+            is_archived: boolean;
+            /** @description Whether the end of a command that runs on in the background begins a turn. */
+            wakes: boolean;
+            /** @description Whether the model's provider may search the web for it. */
+            web_search?: boolean;
+            /** @description The MCP servers that were added to it, by name. Those of the server's configuration are not listed. */
+            mcp_servers?: {
+                [key: string]: components["schemas"]["McpServer"];
+            };
+            /** @description Whether a turn runs. */
+            is_running: boolean;
+            /** @description Whether a person is asked. */
+            is_waiting: boolean;
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
+            /** @description When somebody last wrote, or was asked something. */
+            last_activity_at: components["schemas"]["Timestamp"];
+            /** @description The beginning of the last message. */
+            excerpt?: string | null;
+        };
+        /** @description A conversation with its messages. */
+        ConversationDetail: components["schemas"]["Conversation"] & {
+            /**
+             * Format: int64
+             * @description The number of the last event of its log: `GET .../log?after=` continues here.
+             */
+            last_seq: number;
+            leaf_id?: components["schemas"]["MessageId"] | null;
+            /** @description The messages of all branches, in the order in which they were added. */
+            messages: components["schemas"]["Message"][];
+            turn?: components["schemas"]["Turn"] | null;
+            /** @description The plan of the agent. */
+            plan: components["schemas"]["PlanStep"][];
+            /** @description Messages that wait for the agent. */
+            queue: components["schemas"]["QueuedMessage"][];
+        };
+        /** @description An event of a conversation. */
+        ConversationEvent: {
+            /** @description The message. */
+            message: components["schemas"]["Message"];
+            /** @enum {string} */
+            type: "message_added";
+        } | {
+            /** @description The last message of the branch. */
+            message_id: components["schemas"]["MessageId"];
+            /** @enum {string} */
+            type: "branch_selected";
+        } | {
+            /** @description Unique in the conversation. */
+            turn_id: string;
+            /** @description The model, by its name in the configuration; none for a turn without a model. */
+            model?: string | null;
+            /** @enum {string} */
+            type: "turn_started";
+        } | {
+            /** @description The message that the step adds to. */
+            message_id: components["schemas"]["MessageId"];
+            /**
+             * Format: int32
+             * @description Which step of the turn, from 1.
+             */
+            step: number;
+            /**
+             * Format: int32
+             * @description Which attempt, from 1.
+             */
+            attempt: number;
+            /** @enum {string} */
+            type: "step_started";
+        } | {
+            /** @description The message of the step. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description One sentence. */
+            reason: string;
+            /** @enum {string} */
+            type: "step_discarded";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The part. */
+            part_id: string;
+            /** @description Whether it is reasoning. */
+            reasoning?: boolean;
+            /** @enum {string} */
+            type: "text_started";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The part. */
+            part_id: string;
+            /** @description More of it. */
+            text: string;
+            /** @enum {string} */
+            type: "text_delta";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The part. */
+            part_id: string;
+            /** @description Whether it is reasoning. */
+            reasoning?: boolean;
+            /** @description The whole text. */
+            text: string;
+            /** @description What the provider wants to get back. */
+            opaque?: Record<string, never> | null;
+            /** @enum {string} */
+            type: "text_ended";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The name of the tool. */
+            tool: string;
+            /** @enum {string} */
+            type: "tool_call_started";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description More of the arguments, as JSON text. */
+            text: string;
+            /** @enum {string} */
+            type: "tool_call_delta";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The name of the tool. */
+            tool: string;
+            /** @description The arguments; a text if they are not JSON. */
+            input: Record<string, never>;
+            /** @enum {string} */
+            type: "tool_call_ready";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            execution_id?: components["schemas"]["ExecutionId"] | null;
+            child_id?: components["schemas"]["ConversationId"] | null;
+            /** @enum {string} */
+            type: "tool_call_running";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The question. */
+            approval: components["schemas"]["Approval"];
+            /** @enum {string} */
+            type: "approval_requested";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The question. */
+            approval_id: string;
+            /** @description The decision. */
+            decision: components["schemas"]["ApprovalDecision"];
+            /** @description Why. */
+            reason?: string | null;
+            /** @description Who decided. */
+            by?: string | null;
+            /** @enum {string} */
+            type: "approval_answered";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The questions. */
+            questions: components["schemas"]["InputQuestion"][];
+            /** @enum {string} */
+            type: "input_requested";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The answers. */
+            answers: components["schemas"]["Answer"][];
+            /** @enum {string} */
+            type: "input_answered";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description How: an end of [`ToolCallState`](super::ToolCallState). */
+            state: components["schemas"]["ToolCallState"];
+            /** @description The result. */
+            output: components["schemas"]["ToolOutput"];
+            /** @description The executions that it started or shows. */
+            execution_ids?: components["schemas"]["ExecutionId"][];
+            /** @enum {string} */
+            type: "tool_call_ended";
+        } | {
+            /** @description All steps. */
+            plan: components["schemas"]["PlanStep"][];
+            /** @description Why. */
+            explanation?: string | null;
+            /** @enum {string} */
+            type: "plan_updated";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description One sentence. */
+            text: string;
+            /** @enum {string} */
+            type: "noticed";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            usage?: components["schemas"]["ModelUsage"] | null;
+            /** @enum {string} */
+            type: "step_ended";
+        } | {
+            /** @description The turn. */
+            turn_id: string;
+            /** @description How. */
+            outcome: components["schemas"]["TurnOutcome"];
+            /** @description What went wrong, for a person. */
+            error?: string | null;
+            /** @enum {string} */
+            type: "turn_ended";
+        } | {
+            /** @description The id that it will have. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description What it consists of. */
+            parts: components["schemas"]["Part"][];
+            /** @description Who sent it. */
+            author?: string | null;
+            /** @description When the agent gets it. */
+            delivery: components["schemas"]["Delivery"];
+            /** @enum {string} */
+            type: "message_queued";
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @enum {string} */
+            type: "message_unqueued";
+        } | {
+            /** @description The last message of the current branch that the summary covers. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The summary. */
+            summary: string;
+            /** @enum {string} */
+            type: "compacted";
+        } | {
+            /** @description The title. */
+            title: string;
+            /** @description Where it is from. */
+            source?: components["schemas"]["TitleSource"];
+            /** @enum {string} */
+            type: "title_changed";
+        };
+        /**
+         * @description The id of a conversation: `cnv_` and 32 hexadecimal digits, or what its creator chose.
+         * @example cnv_0123456789abcdef0123456789abcdef
+         */
+        ConversationId: string;
+        /**
+         * @description What the agent may do.
+         * @enum {string}
+         */
+        ConversationMode: "default" | "plan";
+        /** @description A page of a list. */
+        ConversationPage: {
+            /** @description The items of this page. */
+            items: components["schemas"]["Conversation"][];
+            /** @description The cursor of the next page (`cursor=`); absent on the last page. */
+            next_cursor?: string | null;
+        };
+        /**
+         * @description A change of a conversation. Absent fields keep their values.
+         * @example {
+         *       "title": "Fix the build"
+         *     }
+         */
+        ConversationPatch: {
+            /** @description Another title. */
+            title?: string | null;
+            /** @description Whether it is put aside. */
+            is_archived?: boolean | null;
+            /** @description Another model; an empty text selects the default one. */
+            model?: string | null;
+            approval_policy?: components["schemas"]["ApprovalPolicyName"] | null;
+            mode?: components["schemas"]["ConversationMode"] | null;
+            /** @description Another session: its id or its name. */
+            session_id?: string | null;
+            /** @description Other instructions; an empty text removes them. */
+            instructions?: string | null;
+            /** @description Whether the end of a command that runs on in the background begins a turn. */
+            wakes?: boolean | null;
+            /** @description Whether the model's provider may search the web for it. */
+            web_search?: boolean | null;
+            /** @description MCP servers that are added or replaced, by name; `null` removes one. Others stay. */
+            mcp_servers?: {
+                [key: string]: components["schemas"]["McpServerRequest"];
+            };
+        };
+        /**
+         * @description A request for a conversation.
+         * @example {
+         *       "model": "local",
+         *       "title": "Fix the build"
+         *     }
+         */
+        ConversationRequest: {
+            id?: components["schemas"]["ConversationId"] | null;
+            /** @description The title; the first message gives one if it is absent. */
+            title?: string | null;
+            /** @description The session that the agent works in: its id or its name. If absent, the first call of a tool creates one. */
+            session_id?: string | null;
+            /** @description The model, by its name in the configuration; the default one if absent. */
+            model?: string | null;
+            approval_policy?: components["schemas"]["ApprovalPolicyName"] | null;
+            mode?: components["schemas"]["ConversationMode"] | null;
+            /** @description What is added to the instructions of the agent. */
+            instructions?: string | null;
+            /** @description Whether the end of a command that runs on in the background begins a turn. */
+            wakes?: boolean | null;
+            /** @description Whether the model's provider may search the web for it: not if absent. */
+            web_search?: boolean | null;
+            /** @description More MCP servers for the agent, by name. */
+            mcp_servers?: {
+                [key: string]: components["schemas"]["McpServerRequest"];
+            };
+        };
+        /** @description A link to a conversation. */
+        ConversationShare: {
+            /** @description `shr_` and 32 hexadecimal digits. */
+            id: string;
+            /** @description The conversation that the link opens. */
+            conversation_id: string;
+            /**
+             * @description The access that a link gives.
+             * @enum {string}
+             */
+            access: "read" | "write";
+            /** @description The user who created the link. */
+            made_by: string;
+            created_at: components["schemas"]["Timestamp"];
+            expires_at: components["schemas"]["Timestamp"];
+            revoked_at?: components["schemas"]["Timestamp"] | null;
+            /**
+             * @description The secret that opens the conversation, for `Authorization: Bearer` or `?token=`; returned only when the link is
+             *     created.
+             */
+            token?: string | null;
+        };
+        /** @description All links to a conversation. */
+        ConversationShareList: {
+            /** @description Oldest first. */
+            items: components["schemas"]["ConversationShare"][];
+        };
         /** @description The result of a copy. */
         CopiedFile: {
             /** @description The entry at the new path. */
@@ -2299,6 +3077,11 @@ export interface components {
             /** @description Whether to respond only when the build has ended. */
             wait?: boolean;
         };
+        /**
+         * @description When a message that arrives during a turn reaches the agent.
+         * @enum {string}
+         */
+        Delivery: "steer" | "queue";
         /** @description A message of a compiler. */
         Diagnostic: components["schemas"]["SourceRange"] & {
             /** @description Whether it stops the build. */
@@ -2990,6 +3773,24 @@ export interface components {
             name?: string | null;
             snapshot?: components["schemas"]["SnapshotId"] | null;
         };
+        /** @description A question. */
+        InputQuestion: {
+            /** @description Unique in its request. */
+            id: string;
+            /** @description A few words. */
+            header: string;
+            /** @description The question. */
+            question: string;
+            /** @description Answers to choose from; a person may always write their own. */
+            options?: components["schemas"]["QuestionOption"][];
+        };
+        /** @description Questions of an agent to a person. */
+        InputRequest: {
+            /** @description One to three questions. */
+            questions: components["schemas"]["InputQuestion"][];
+            /** @description The answers, once there are some. */
+            answers?: components["schemas"]["Answer"][] | null;
+        };
         /** @description A language, installed on this host or not. */
         Language: {
             /** @description The name, as used in a start request. */
@@ -3112,6 +3913,29 @@ export interface components {
             /** @description When it was last modified. */
             modified: components["schemas"]["Timestamp"];
         };
+        /** @description A numbered event. */
+        LogEntry: components["schemas"]["ConversationEvent"] & {
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        };
+        /** @description A page of the log of a conversation. */
+        LogPage: {
+            /** @description The events, in order. Numbers of deltas that are needed no more are missing. */
+            items: components["schemas"]["LogEntry"][];
+            /**
+             * Format: int64
+             * @description `after` of the next page; absent on the last one.
+             */
+            next_after?: number | null;
+        };
         /** @description When and why the log of an execution was removed. */
         LogRemoved: {
             /** @description The time of removal. */
@@ -3119,7 +3943,44 @@ export interface components {
             /** @description The rule that removed it: `age`, `number`, `size`, or `prune` for an explicit request. */
             reason: string;
         };
-        /** @description A member of a session. */
+        /** @description An MCP server of a conversation, without what may be secret. */
+        McpServer: {
+            /** @description The program and its arguments. */
+            command?: string[];
+            /** @description The names of the variables in its environment. */
+            env?: string[];
+            /** @description The address of a server on the network, without its query. */
+            url?: string | null;
+            /** @description The names of the headers. */
+            headers?: string[];
+        };
+        /**
+         * @description An MCP server whose tools an agent gets: `command`, and perhaps `env`.
+         * @example {
+         *       "command": [
+         *         "issues-mcp",
+         *         "--stdio"
+         *       ],
+         *       "env": {
+         *         "ISSUES_TOKEN": "..."
+         *       }
+         *     }
+         */
+        McpServerRequest: {
+            /** @description A program and its arguments. It runs in the session of the conversation, and speaks the protocol on stdio. */
+            command?: string[];
+            /** @description Its environment. No response and no export contains the values. */
+            env?: {
+                [key: string]: string;
+            };
+            /** @description The address of a server on the network instead, which is called from the server's host. For operators. */
+            url?: string | null;
+            /** @description The headers of each request to it. No response and no export contains the values. */
+            headers?: {
+                [key: string]: string;
+            };
+        };
+        /** @description A member. */
         Member: {
             /** @description The user's name, or the owner of a token. */
             user: string;
@@ -3130,9 +3991,9 @@ export interface components {
             role: "viewer" | "editor";
             added_at: components["schemas"]["Timestamp"];
         };
-        /** @description The owner and the members of a session. */
+        /** @description An owner and the members. */
         MemberList: {
-            /** @description The session's owner. */
+            /** @description The owner. */
             owner: string;
             /** @description The members, in order of their names. */
             items: components["schemas"]["Member"][];
@@ -3149,6 +4010,118 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "editor";
+        };
+        /** @description A message. Those with the same parent are branches of each other. */
+        Message: {
+            /** @description Its id. */
+            id: components["schemas"]["MessageId"];
+            parent_id?: components["schemas"]["MessageId"] | null;
+            /** @description Who wrote it. */
+            role: components["schemas"]["MessageRole"];
+            /** @description The user that sent it, or the model that wrote it. */
+            author?: string | null;
+            /**
+             * Format: int64
+             * @description When it was added, in milliseconds since 1970.
+             */
+            created_at_ms?: number;
+            /** @description What it consists of, in order. */
+            parts?: components["schemas"]["Part"][];
+            usage?: components["schemas"]["ModelUsage"] | null;
+        };
+        /** @description A message that was accepted. */
+        MessageAccepted: {
+            /** @description Its id. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The turn that works on it, or that it waits for. */
+            turn_id?: string | null;
+            /** @description Whether it waits for the agent. */
+            is_queued: boolean;
+        };
+        /**
+         * @description The id of a message, unique in its conversation: `msg_` and 32 hexadecimal digits, or what its sender chose.
+         * @example msg_0123456789abcdef0123456789abcdef
+         */
+        MessageId: string;
+        /** @description Names a message. */
+        MessageRef: {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+        };
+        /**
+         * @description A message to the agent.
+         * @example {
+         *       "text": "Run the tests."
+         *     }
+         */
+        MessageRequest: {
+            id?: components["schemas"]["MessageId"] | null;
+            /** @description The text; may be empty if there are attachments. Default: `""`. */
+            text?: string;
+            /** @description Files of the workspace. */
+            attachments?: components["schemas"]["Attachment"][];
+            parent_id?: components["schemas"]["MessageId"] | null;
+            delivery?: components["schemas"]["Delivery"] | null;
+            /** @description The model for the answer; that of the conversation if absent. */
+            model?: string | null;
+        };
+        /**
+         * @description Who wrote a message.
+         * @enum {string}
+         */
+        MessageRole: "user" | "assistant";
+        /** @description A model of the configuration. */
+        Model: {
+            /** @description Its name in the configuration. */
+            name: string;
+            /** @description The API that it is called by: `openai-responses`, `openai-chat` or `anthropic`. */
+            api: string;
+            /** @description Its name at the provider. */
+            model: string;
+            /** @description Whether conversations without a model use it. */
+            is_default: boolean;
+            /**
+             * Format: int64
+             * @description How many tokens of prompt and answer it can hold.
+             */
+            context_tokens: number;
+            /** @description Whether it can be reached: `unknown` unless it was checked. */
+            status: components["schemas"]["ModelStatus"];
+            /** @description Why it cannot be reached. */
+            detail?: string | null;
+        };
+        /** @description The models of the configuration. */
+        ModelList: {
+            /** @description By name. */
+            items: components["schemas"]["Model"][];
+        };
+        /**
+         * @description Whether a model can be reached.
+         * @enum {string}
+         */
+        ModelStatus: "unknown" | "ok" | "failed";
+        /** @description What calls of a model used. */
+        ModelUsage: {
+            /**
+             * Format: int64
+             * @description Tokens of the prompt.
+             */
+            input_tokens: number;
+            /**
+             * Format: int64
+             * @description Tokens of the prompt that the provider had cached.
+             */
+            cached_tokens?: number;
+            /**
+             * Format: int64
+             * @description Tokens that the model wrote.
+             */
+            output_tokens: number;
+            /**
+             * Format: double
+             * @description What the provider says it cost, in US dollars.
+             */
+            cost_usd?: number | null;
         };
         /**
          * @description A request with two paths.
@@ -3234,6 +4207,33 @@ export interface components {
             /** @description Whether there are more packages. */
             truncated: boolean;
         };
+        /** @description A part of a message. */
+        Part: (components["schemas"]["TextPart"] & {
+            /** @enum {string} */
+            type: "text";
+        }) | (components["schemas"]["TextPart"] & {
+            /** @enum {string} */
+            type: "reasoning";
+        }) | (components["schemas"]["ToolCall"] & {
+            /** @enum {string} */
+            type: "tool_call";
+        }) | (components["schemas"]["Attachment"] & {
+            /** @enum {string} */
+            type: "attachment";
+        }) | {
+            /**
+             * Format: int32
+             * @description Which one, from 1.
+             */
+            number: number;
+            /** @enum {string} */
+            type: "step";
+        } | {
+            /** @description One sentence. */
+            text: string;
+            /** @enum {string} */
+            type: "notice";
+        };
         /**
          * @description The encoding of a path that is not valid UTF-8.
          * @enum {string}
@@ -3250,6 +4250,18 @@ export interface components {
             path: string;
             encoding?: components["schemas"]["PathEncoding"] | null;
         };
+        /** @description A step of a plan. */
+        PlanStep: {
+            /** @description What is to be done. */
+            step: string;
+            /** @description Where it stands. */
+            status: components["schemas"]["PlanStepStatus"];
+        };
+        /**
+         * @description Where a step of a plan stands.
+         * @enum {string}
+         */
+        PlanStepStatus: "pending" | "in_progress" | "completed";
         /** @description A TCP port. */
         Port: {
             /**
@@ -3408,6 +4420,24 @@ export interface components {
             conversation_id?: string | null;
             /** @description The caller's id for the call, which is in all events of its execution. The execution's id if absent. */
             tool_call_id?: string | null;
+        };
+        /** @description An answer to choose. */
+        QuestionOption: {
+            /** @description The answer. */
+            label: string;
+            /** @description What it means. */
+            description?: string;
+        };
+        /** @description A message that waits for the agent. */
+        QueuedMessage: {
+            /** @description The id that it will have. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description What it consists of. */
+            parts: components["schemas"]["Part"][];
+            /** @description Who sent it. */
+            author?: string | null;
+            /** @description When the agent gets it. */
+            delivery: components["schemas"]["Delivery"];
         };
         /** @description A queued start. */
         QueuedStart: {
@@ -4272,6 +5302,11 @@ export interface components {
             /** @description These bytes in base64, then end of file. */
             base64: string;
         };
+        /** @description What became of a request to stop. */
+        Stop: {
+            /** @description Whether a turn ran. */
+            was_running: boolean;
+        };
         /** @description What a session can start from. */
         Template: {
             /** @description The name, as used in a request for a session. */
@@ -4390,6 +5425,17 @@ export interface components {
             /** @description Identifies this version of the file. */
             etag: string;
         };
+        /** @description Text that may still arrive. */
+        TextPart: {
+            /** @description Unique in its message; empty in messages of people. */
+            part_id?: string;
+            /** @description The text so far. */
+            text: string;
+            /** @description Whether more may follow. */
+            is_streaming?: boolean;
+            /** @description What the provider wants to get back with this part: a signature, or encrypted reasoning. */
+            opaque?: Record<string, never> | null;
+        };
         /**
          * @description A ticket, for `?token=`.
          * @example {
@@ -4411,6 +5457,11 @@ export interface components {
          * @description A time in milliseconds since 1970.
          */
         Timestamp: string;
+        /**
+         * @description Where a title is from.
+         * @enum {string}
+         */
+        TitleSource: "message" | "model" | "person";
         /**
          * @description A token, without its secret.
          * @example {
@@ -4495,6 +5546,35 @@ export interface components {
         ToolArguments: {
             [key: string]: unknown;
         };
+        /** @description A call of a tool. */
+        ToolCall: {
+            /** @description Unique in its conversation. */
+            tool_call_id: string;
+            /** @description The name of the tool. */
+            tool: string;
+            /** @description Where it stands. */
+            state: components["schemas"]["ToolCallState"];
+            /** @description The arguments as the model has written them so far. */
+            input_text?: string;
+            /** @description The arguments. */
+            input?: Record<string, never> | null;
+            /** @description The executions that it started or shows, whose output is read live. */
+            execution_ids?: components["schemas"]["ExecutionId"][];
+            approval?: components["schemas"]["Approval"] | null;
+            input_request?: components["schemas"]["InputRequest"] | null;
+            child_id?: components["schemas"]["ConversationId"] | null;
+            output?: components["schemas"]["ToolOutput"] | null;
+            /**
+             * Format: int64
+             * @description When it began to run.
+             */
+            started_at_ms?: number | null;
+            /**
+             * Format: int64
+             * @description When it ended.
+             */
+            ended_at_ms?: number | null;
+        };
         /** @description The newest output of a program that a tool waits for. */
         ToolCallProgress: {
             /**
@@ -4535,6 +5615,11 @@ export interface components {
                 execution_id?: string | null;
             };
         };
+        /**
+         * @description Where a tool call stands. Every view shows this state and decides nothing itself.
+         * @enum {string}
+         */
+        ToolCallState: "writing" | "ready" | "waiting" | "running" | "succeeded" | "failed" | "denied" | "stopped";
         /** @description An event of a tool call: its start, a piece of its output, or its result. */
         ToolEvent: components["schemas"]["ToolCallStartEvent"] | components["schemas"]["CodeExecutionOutputEvent"] | components["schemas"]["ToolResultEvent"];
         /** @description The data of an event of a tool's stream: `progress` events, and one `result` at the end. */
@@ -4585,31 +5670,15 @@ export interface components {
              */
             duration_ms: number;
         };
-        /** @description The output and exit code of a tool call. */
+        /** @description The result of a tool call. */
         ToolOutput: {
-            /**
-             * Format: int32
-             * @description The exit code of the program; 128 plus the signal's number if a signal ended it; -99 after a timeout;
-             *     -100 if the command or runtime does not exist; -101 if the program could not be started for another
-             *     reason, or its end is unknown.
-             */
-            exit_code: number;
-            /** @description A description of the error, if the exit code does not say enough. */
-            error?: string | null;
-            /**
-             * @description The standard output (or the output of the terminal) as text. After `maxBuffer`, or 16 MiB, a note replaces the
-             *     rest.
-             */
-            stdout: string;
-            /**
-             * @description The standard error, with the same limit. After a timeout, and for the exit codes -100 and -101, it ends with a
-             *     line that says why.
-             */
-            stderr: string;
-            /** @description Whether a part of the output is missing here. */
-            truncated: boolean;
-            /** @description The URL of the whole output, as far as it is kept. */
-            output_url?: string | null;
+            /** @description The text that the model gets. The whole output is in the log of the execution. */
+            text: string;
+            /** @description Whether the tool failed. */
+            is_error?: boolean;
+            /** @description The same result for programs, by the schema of the tool. */
+            structured?: Record<string, never> | null;
+            image?: components["schemas"]["Attachment"] | null;
         };
         /**
          * @description The source of a text.
@@ -4676,6 +5745,36 @@ export interface components {
              */
             cols: number;
         };
+        /** @description A turn: the agent's work between two messages of a person. */
+        Turn: {
+            /** @description Unique in the conversation. */
+            turn_id: string;
+            /** @description The model, by its name in the configuration. */
+            model?: string | null;
+            /**
+             * Format: int64
+             * @description The event with which it began.
+             */
+            first_seq: number;
+            /**
+             * Format: int64
+             * @description When it began.
+             */
+            started_at_ms: number;
+            outcome?: components["schemas"]["TurnOutcome"] | null;
+            /** @description What went wrong. */
+            error?: string | null;
+        };
+        /** @description A turn that has begun. */
+        TurnAccepted: {
+            /** @description The turn. */
+            turn_id: string;
+        };
+        /**
+         * @description How a turn ended.
+         * @enum {string}
+         */
+        TurnOutcome: "completed" | "stopped" | "failed" | "step_limit";
         /** @description The contents of an unpacked archive. */
         UnpackedArchive: {
             /**
@@ -5385,6 +6484,100 @@ export interface operations {
             507: components["responses"]["DiskFull"];
         };
     };
+    listConversations: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of conversations on a page: 100 if absent. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+                /**
+                 * @description Only conversations with all these words in the title or in one message. Each word may be the beginning of a longer
+                 *     one; case and accents make no difference. At most 200 characters.
+                 */
+                q?: string;
+                /** @description Whether they are archived; both if absent. */
+                archived?: boolean;
+                /** @description Only conversations of sub-agents of this one. */
+                parent_id?: string;
+                /** @description Conversations of others that are shared with you, instead of your own. */
+                shared?: boolean;
+                /** @description Conversations of this owner instead of your own. For operators. */
+                owner?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of a list. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    createConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description optional */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ConversationRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description A conversation with an agent. */
+            201: {
+                headers: {
+                    /** @description the URL of the conversation */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description the id is taken */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
     followConversation: {
         parameters: {
             query?: {
@@ -5424,6 +6617,724 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["Event"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    getConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A conversation with its messages. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    deleteConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it was deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    updateConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ConversationPatch"] | null;
+            };
+        };
+        responses: {
+            /** @description A conversation with an agent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    answerQuestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+                /** @description the call */
+                tool_call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswersRequest"];
+            };
+        };
+        responses: {
+            /** @description Questions of an agent to a person. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputRequest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    answerApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+                /** @description the request */
+                approval_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalRequest"];
+            };
+        };
+        responses: {
+            /** @description A person's consent to one command. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    addAttachment: {
+        parameters: {
+            query: {
+                /** @description The name of the file, without folders. */
+                name: string;
+            };
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description any bytes */
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+            };
+        };
+        responses: {
+            /** @description A file of the workspace. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attachment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["DiskLimit"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    selectBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageRef"];
+            };
+        };
+        responses: {
+            /** @description The current branch. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    exportConversation: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `markdown` (the default): the current branch, to read. `json`: the messages of all branches, and the log. `ipynb`: the current
+                 *     branch as a Jupyter notebook, whose cells are the code that ran and its outputs.
+                 */
+                format?: "markdown" | "json" | "ipynb";
+            };
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the file, as an attachment with a name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown; charset=utf-8": string;
+                    "application/json": Record<string, never>;
+                    "application/x-ipynb+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    followConversationLog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Events after this `seq`, which must not be after the last one; 0 or absent: all. The header `Last-Event-ID` takes
+                 *     precedence.
+                 */
+                after?: number;
+                /** @description The maximum number of events on a page: 1000 if absent. A stream has no pages. */
+                limit?: number;
+                /** @description A token or ticket, where no header can be set. The guard has read it. */
+                token?: string;
+            };
+            header?: {
+                /** @description Continue after this event; takes precedence over `after`. */
+                "Last-Event-ID"?: string | null;
+                /** @description `text/event-stream` for a stream */
+                Accept?: string | null;
+            };
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the events, or the stream if requested */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPage"];
+                    "text/event-stream": components["schemas"]["LogEntry"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listConversationMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An owner and the members. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    setConversationMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+                /** @description id or name */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemberRequest"];
+            };
+        };
+        responses: {
+            /** @description A member. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description the user is the owner, or there are too many members */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    removeConversationMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+                /** @description id or name */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it was removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    sendMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageRequest"];
+            };
+        };
+        responses: {
+            /** @description A message that was accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageAccepted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    withdrawMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+                /** @description the message */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the agent does not get it */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    regenerateAnswer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageRef"];
+            };
+        };
+        responses: {
+            /** @description A turn that has begun. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnAccepted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listConversationShares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All links to a conversation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationShareList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    createConversationShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareRequest"];
+            };
+        };
+        responses: {
+            /** @description A link to a conversation. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationShare"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description it has too many links */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    revokeConversationShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+                /** @description the link's id */
+                share: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it was revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    stopTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of a request to stop. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stop"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6416,6 +8327,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Caller"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: {
+                /** @description Check whether they can be reached, unless that was checked within the last minute. */
+                check?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models of the configuration. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -8205,7 +10147,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The owner and the members of a session. */
+            /** @description An owner and the members. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8240,7 +10182,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A member of a session. */
+            /** @description A member. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8279,7 +10221,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A member of a session. */
+            /** @description A member. */
             200: {
                 headers: {
                     [name: string]: unknown;
