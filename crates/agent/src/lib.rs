@@ -6,10 +6,10 @@
 //! answers, consent) reaches the turn through the same log. So a turn that a crash interrupted is continued from the log
 //! alone.
 
-pub mod export;
 mod approvals;
 mod calls;
 mod compaction;
+pub mod export;
 mod instructions;
 mod journal;
 mod mcp;
