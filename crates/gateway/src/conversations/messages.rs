@@ -232,6 +232,9 @@ fn accepted(now: &Conversation, message: NewMessage, model: Option<&str>) -> Dec
             }
         };
     }
+    if now.queue.iter().any(|queued| queued.message_id == message.id) {
+        return Ok(Vec::new());
+    }
     match (&message.parent, now.running()) {
         (Parent::Leaf, _) => {}
         (Parent::Message(leaf), Some(_)) if now.leaf.as_ref() == Some(leaf) => {}
