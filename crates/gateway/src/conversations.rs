@@ -21,6 +21,7 @@ mod settings;
 mod turns;
 mod wake;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -43,6 +44,11 @@ use crate::quota::owner_permits::OwnerPermits;
 /// A conversation that nobody has used for this long is dropped from memory.
 const IDLE: Duration = Duration::from_mins(1);
 
+/// Conversations that nobody uses and that stay in memory. More are dropped before that, the least recently used first.
+const MAX_RESTING: usize = 256;
+/// Bytes of their logs.
+const MAX_RESTING_BYTES: u64 = 64 << 20;
+
 /// The conversations of this server.
 #[derive(Debug)]
 pub(crate) struct Conversations {
@@ -64,10 +70,15 @@ struct Slot {
 }
 
 impl Slot {
-    /// Whether nobody else holds it.
-    fn rests(&self, now: Instant) -> bool {
-        let is_held = self.cell.get().is_none_or(|live| Arc::strong_count(live) > 1);
-        !is_held && Arc::strong_count(&self.cell) == 1 && now.saturating_duration_since(self.used) >= IDLE
+    /// The bytes of its log, if nobody uses it now.
+    fn resting_bytes(&self) -> Option<u64> {
+        let live = self.cell.get().filter(|live| Arc::strong_count(live) == 1)?;
+        (Arc::strong_count(&self.cell) == 1).then(|| live.log_bytes())
+    }
+
+    /// Whether nobody has used it for a while.
+    fn is_idle(&self, now: Instant) -> bool {
+        self.resting_bytes().is_some() && now.saturating_duration_since(self.used) >= IDLE
     }
 }
 
@@ -109,6 +120,9 @@ impl Conversations {
     fn slot(&self, id: &ConversationId) -> Arc<OnceCell<Arc<Live>>> {
         let now = Instant::now();
         let mut all = self.all();
+        if !all.contains_key(id) {
+            make_room(&mut all);
+        }
         let slot = all.entry(id.clone()).or_insert_with(|| Slot { cell: Arc::default(), used: now });
         slot.used = now;
         Arc::clone(&slot.cell)
@@ -125,7 +139,7 @@ impl Conversations {
     /// Drops the conversations that rest from memory.
     pub(crate) fn drop_idle(&self) {
         let now = Instant::now();
-        self.all().retain(|_, slot| !slot.rests(now));
+        self.all().retain(|_, slot| !slot.is_idle(now));
     }
 
     /// How many conversations are in memory.
@@ -135,5 +149,20 @@ impl Conversations {
 
     fn all(&self) -> MutexGuard<'_, HashMap<ConversationId, Slot>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops the conversations that rest and that do not fit, the least recently used ones.
+fn make_room(all: &mut HashMap<ConversationId, Slot>) {
+    let resting = all.iter().filter_map(|(id, slot)| Some((slot.used, slot.resting_bytes()?, id.clone())));
+    let mut resting: Vec<_> = resting.collect();
+    resting.sort_unstable_by_key(|(used, ..)| Reverse(*used));
+    let mut total = 0;
+    for (count, (_, bytes, id)) in resting.into_iter().enumerate() {
+        total += bytes;
+        // One more is about to come.
+        if count + 1 >= MAX_RESTING || total > MAX_RESTING_BYTES {
+            all.remove(&id);
+        }
     }
 }
