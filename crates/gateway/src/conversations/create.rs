@@ -10,6 +10,7 @@ use headwater_protocol::conversation::{ConversationEvent, ConversationId};
 use headwater_store::{ConversationChange, ConversationRow, ConversationState};
 
 use super::limits::MAX_CONVERSATIONS;
+use super::live::is_waiting;
 use super::settings::checked_title;
 use super::{Live, Settings};
 use crate::auth::conversations::no_conversation;
@@ -73,8 +74,15 @@ impl Gateway {
         let live = self.conversations.open(id).await?;
         let row = self.conversation_row(id).await?;
         let now = live.fold();
+        // The row was read before, and may say less than the log.
+        let conversation = ConversationBody {
+            is_running: now.running().is_some(),
+            is_waiting: is_waiting(&now),
+            title: now.title.clone(),
+            ..conversation_body(row)
+        };
         Ok(ConversationDetail {
-            conversation: conversation_body(row),
+            conversation,
             last_seq: now.last_seq,
             leaf_id: now.leaf.clone(),
             messages: now.messages.clone(),

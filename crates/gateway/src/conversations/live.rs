@@ -251,6 +251,11 @@ impl Inner {
     }
 }
 
+/// Whether the running turn waits for a person.
+pub(super) fn is_waiting(now: &Conversation) -> bool {
+    !waiting(now).is_empty()
+}
+
 /// The tool calls of the running turn that wait for a person.
 fn waiting(now: &Conversation) -> HashSet<String> {
     if now.running().is_none() {
