@@ -22,7 +22,8 @@ const ASSETS: &str = "/assets/";
 /// Icons, which have fixed names.
 const ICONS: [&str; 2] = ["/favicon.svg", "/favicon-running.svg"];
 /// The first names of the addresses that the app shows, as in `web/src/lib/routes.ts`, besides the root.
-const PAGES: [&str; 8] = ["chat", "sessions", "terminal", "executions", "history", "admin", "settings", "signin"];
+const PAGES: [&str; 8] =
+    ["chat", "sessions", "terminal", "executions", "history", "admin", "settings", "signin"];
 
 /// Scripts of the app only. Editor and terminal set styles of elements, and the editor's workers are assets; images and
 /// text of a workspace are shown from `blob:` addresses. Frames show previews only.
