@@ -31,6 +31,7 @@ use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::create::conversation_body;
+pub(crate) use self::limits::MAX_ATTACHMENTS;
 pub(crate) use self::live::Live;
 pub(crate) use self::messages::NewRequest;
 pub(crate) use self::models::Models;

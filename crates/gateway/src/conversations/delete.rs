@@ -26,7 +26,7 @@ impl Gateway {
             let tree = gateway.with_children(&id).await?;
             for id in &tree {
                 let live = gateway.conversations.open(id).await?;
-                gateway.interrupt(&live).await;
+                gateway.interrupt(&live, None).await;
                 live.set_gone();
             }
             if !gateway.store.remove_conversation(&id).await? {

@@ -13,7 +13,7 @@ pub(super) const MAX_QUEUE: usize = 64;
 /// Bytes of the text of a message.
 pub(super) const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Attachments of a message.
-pub(super) const MAX_ATTACHMENTS: usize = 32;
+pub(crate) const MAX_ATTACHMENTS: usize = 32;
 /// Bytes of the instructions of a conversation.
 pub(super) const MAX_INSTRUCTIONS_BYTES: usize = 64 << 10;
 /// Characters of a title.

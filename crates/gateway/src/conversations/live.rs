@@ -104,6 +104,17 @@ impl Live {
         &self.inner.gone
     }
 
+    /// The requests for consent of the running turn that nobody has answered.
+    pub(crate) fn open_approvals(&self) -> Vec<String> {
+        let now = self.fold();
+        if now.running().is_none() {
+            return Vec::new();
+        }
+        let open = open_calls(&now).filter_map(|call| call.approval.as_ref());
+        let open = open.filter(|approval| approval.decision.is_none());
+        open.map(|approval| approval.approval_id.clone()).collect()
+    }
+
     /// The entries after a `seq`, in order; none if there are none. A long log is returned in parts.
     pub(crate) async fn entries_after(&self, seq: u64) -> Result<Vec<Arc<LogEntry>>, StoreError> {
         if let Some(recent) = self.inner.recent_after(seq) {
@@ -211,17 +222,21 @@ fn waiting(now: &Conversation) -> HashSet<String> {
     if now.running().is_none() {
         return HashSet::new();
     }
+    open_calls(now).map(|call| call.tool_call_id.clone()).collect()
+}
+
+/// The tool calls that wait for a person.
+fn open_calls(now: &Conversation) -> impl Iterator<Item = &ToolCall> {
     let parts = now.messages.iter().flat_map(|message| &message.parts);
     let calls = parts.filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
+        Part::ToolCall(call) => Some(call.as_ref()),
         _ => None,
     });
-    let is_open = |call: &&Box<ToolCall>| {
+    calls.filter(|call| {
         let is_undecided = call.approval.as_ref().is_some_and(|approval| approval.decision.is_none())
             || call.input_request.as_ref().is_some_and(|request| request.answers.is_none());
         call.state == ToolCallState::Waiting && is_undecided
-    };
-    calls.filter(is_open).map(|call| call.tool_call_id.clone()).collect()
+    })
 }
 
 #[async_trait]

@@ -162,15 +162,19 @@ impl Gateway {
         withdrawn.await.map(drop)
     }
 
-    /// Lets the agent answer the same message again, in a new branch.
+    /// Lets the agent answer the same message again, in a new branch; with another model if one is given.
     pub(crate) async fn regenerate(
         self: &Arc<Self>,
         who: &Identity,
         id: &ConversationId,
         message_id: MessageId,
+        model: Option<String>,
     ) -> Result<TurnAccepted, ApiError> {
         let row = self.auth.may_use_conversation(who, Need::Write, id).await?;
-        let model = Settings::of(&row).model;
+        let model = match model {
+            Some(model) => Some(self.conversations.models.known(&model)?),
+            None => Settings::of(&row).model,
+        };
         let live = self.conversations.of(&row).await?;
         let gateway = Arc::clone(self);
         let began = async move {
@@ -210,15 +214,16 @@ impl Gateway {
         Ok(BranchBody { leaf_id })
     }
 
-    /// Interrupts the turn that runs, and waits for its end. Returns whether one ran.
+    /// Interrupts the turn that runs, or only a certain one, and waits for its end. Returns whether it ran.
     pub(crate) async fn stop_turn(
         self: &Arc<Self>,
         who: &Identity,
         id: &ConversationId,
+        only: Option<&str>,
     ) -> Result<bool, ApiError> {
         let row = self.auth.may_use_conversation(who, Need::Write, id).await?;
         let live = self.conversations.of(&row).await?;
-        Ok(self.interrupt(&live).await)
+        Ok(self.interrupt(&live, only).await)
     }
 }
 

@@ -182,7 +182,7 @@ impl Place for ConversationPlace {
 
     async fn stop_child(&self, id: &ConversationId) -> Result<(), PlaceError> {
         let child = self.live_child(id).await.map_err(place_error)?.ok_or_else(|| no_child(id))?;
-        self.gateway.interrupt(&child).await;
+        self.gateway.interrupt(&child, None).await;
         Ok(())
     }
 

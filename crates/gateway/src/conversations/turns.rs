@@ -181,11 +181,11 @@ impl Gateway {
         Ok(depth)
     }
 
-    /// Interrupts the turn that runs, and waits for its end. Returns whether one ran.
-    pub(crate) async fn interrupt(self: &Arc<Self>, live: &Arc<Live>) -> bool {
+    /// Interrupts the turn that runs, or only a certain one, and waits for its end. Returns whether it ran.
+    pub(crate) async fn interrupt(self: &Arc<Self>, live: &Arc<Live>, only: Option<&str>) -> bool {
         let mut changes = live.changes();
         let running = live.fold().running().map(|turn| turn.turn_id.clone());
-        let Some(turn_id) = running else { return false };
+        let Some(turn_id) = running.filter(|id| only.is_none_or(|only| only == id)) else { return false };
         // There is none if the turn was left by an earlier server and is not resumed yet.
         self.run_turns(live);
         live.runner.stop();
