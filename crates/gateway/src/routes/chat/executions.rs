@@ -30,7 +30,7 @@ const MAX_RESULTS_OF_MESSAGE: u32 = 100;
 /// The maximum length of an id that a client chooses, in bytes.
 const MAX_ID_BYTES: usize = 256;
 
-pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(save)).routes(routes!(history))
 }
 
