@@ -150,6 +150,10 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
             "language":"python","execution_time_ms":1,"status":"success"}"#,
     ),
     ("GET", "/v1/chat/executions/{message_uuid}", For::Users, ""),
+    ("POST", "/v1/chat", For::Writers, r#"{"id":"anns-chat","messages":[]}"#),
+    ("GET", "/v1/chat/{id}/stream", For::Owner, ""),
+    ("POST", "/v1/chat/{id}/stop", For::OwnerWrites, "{}"),
+    ("GET", "/v1/chat/socket", For::Users, ""),
     ("GET", "/v1/executions", For::Users, ""),
     ("GET", "/v1/executions/{id}", For::Owner, ""),
     ("GET", "/v1/executions/{id}/events", For::Owner, ""),
@@ -242,6 +246,8 @@ impl Routes {
     /// A user `ann`, a member, a link and a token for the rows to be about.
     async fn share_it(&mut self, ann: &str) -> Result<()> {
         let admin = self.server.token().to_owned();
+        let chat = self.ask("POST", "/v1/conversations", ann, r#"{"id":"anns-chat"}"#).await?;
+        ensure!(chat.status == 201, "{}", chat.text());
         // She already has sessions: they were created with a token.
         let user = r#"{"name":"ann","password":"correct horse","take_over":true}"#;
         let made = self.ask("POST", "/v1/users", &admin, user).await?;
@@ -308,13 +314,13 @@ impl Routes {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Result<Response> {
-        let path = self.path(path);
+        let path = self.path(&path.replace("/v1/chat/{id}", "/v1/chat/anns-chat"));
         let body = body.replace("SESSION", &self.session);
         let mut headers = headers.to_vec();
         if body.starts_with('{') {
             headers.push(("Content-Type", "application/json"));
         }
-        if path.ends_with("/attach") || path.ends_with("/terminal") {
+        if ["/attach", "/terminal", "/v1/chat/socket"].iter().any(|end| path.ends_with(end)) {
             headers.extend(UPGRADE);
         }
         // The body of a stream does not end.
@@ -328,7 +334,7 @@ impl Routes {
 
 fn is_stream(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
-    ["/events", "/attach", "/terminal", "/watch"].iter().any(|end| path.ends_with(end))
+    ["/events", "/attach", "/terminal", "/watch", "/v1/chat/socket"].iter().any(|end| path.ends_with(end))
         || path.contains("tool-progress")
 }
 
@@ -440,6 +446,8 @@ async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -
         "/v1/executions/{id}/events",
         "/v1/executions/{id}/attach",
         "/v1/sessions/{id}/terminal",
+        "/v1/chat/{id}/stream",
+        "/v1/chat/socket",
         "/healthz",
     ];
     for path in paths {
@@ -549,6 +557,7 @@ async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()>
         ("/v1/executions/{id}/output?stream=output&follow=true", &[][..]),
         ("/v1/executions/{id}/attach", &UPGRADE[..]),
         ("/v1/sessions/{id}/terminal", &UPGRADE[..]),
+        ("/v1/chat/socket", &UPGRADE[..]),
     ] {
         let mut stream = api.open("GET", &routes.path(path), headers, &Value::Null).await?;
         let status = http::read(&mut stream, false).await?.status;

@@ -28,7 +28,9 @@ impl Actor {
 
 /// Whether a row is about the session.
 fn is_shared(path: &str, body: &str) -> bool {
-    path.contains("{id}") || path.contains("{execution_id}") || body.contains("SESSION")
+    (path.contains("{id}") && !path.starts_with("/v1/chat/"))
+        || path.contains("{execution_id}")
+        || body.contains("SESSION")
 }
 
 /// Links are for one session: they show nothing of other users and nothing across sessions.
