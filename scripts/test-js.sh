@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the real binary with common clients: npm's eventsource and ws, the official MCP SDKs, the `codex` binary, and the
-# commands of the README and of docs/agents.md.
+# Tests the real binary with common clients: npm's eventsource, ws and ai, `useChat` in Chromium, the official MCP SDKs, the
+# `codex` binary, and the commands of the README and of docs/agents.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # With its whole path: clients start it in other folders.
