@@ -159,6 +159,19 @@ for (const [title, transport] of [["over HTTP", overHttp], ["over a WebSocket", 
     }
   });
 
+  test("a message that is sent while a person is asked reaches the agent with the answer", async () => {
+    const chat = newChat({ sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+    await server.post("/v1/conversations", { id: chat.id, approval_policy: "unless-trusted" });
+    await chat.sendMessage({ text: "consent" });
+    const other = newChat({ id: chat.id, messages: chat.messages });
+    await other.sendMessage({ text: "file" });
+    assert.deepEqual([other.status, other.lastMessage.role], ["ready", "user"], "nothing else can happen now");
+    await chat.addToolApprovalResponse({ id: chat.calls[0].approval.id, approved: true });
+    await chat.until("answer", () => chat.text.includes("I have read it."));
+    await chat.settled();
+    assert.deepEqual([chat.status, chat.calls[0].state], ["ready", "output-available"], chat.error?.message);
+  });
+
   test("a model that fails is an error, and the next message is answered", async () => {
     const chat = newChat();
     await chat.sendMessage({ text: "broken" });
