@@ -174,7 +174,7 @@ struct ExecutionHistory {
 }
 
 /// Refuses tokens and links that are restricted to certain sessions: messages belong to none.
-fn unrestricted(who: &Identity, need: Need) -> Result<(), ApiError> {
+pub(super) fn unrestricted(who: &Identity, need: Need) -> Result<(), ApiError> {
     if who.bounds.sessions.is_some() {
         let hint = "use a token that is not bound to certain sessions";
         return Err(ApiError::forbidden("this token is restricted to certain sessions", hint));

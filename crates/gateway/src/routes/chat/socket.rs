@@ -27,8 +27,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::frames::{ClientFrame, ServerFrame, Work};
+use super::executions::unrestricted;
 use super::respond;
-use crate::auth::{Identity, Need, authorise};
+use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::Query;
 use crate::http::openapi::Common;
@@ -82,7 +83,9 @@ async fn socket(
     permit: Option<Extension<ConnectionPermit>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    authorise(&who, Need::Read)?;
+    if who.bounds.conversation.is_none() {
+        unrestricted(&who, Need::Read)?;
+    }
     let upgrade = bounded(upgrade)?.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES);
     // A server that is shutting down waits for it, so that the socket can send its close frame.
     let tracked = gateway.background.tasks.token();
