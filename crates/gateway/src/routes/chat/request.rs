@@ -135,7 +135,7 @@ impl UiMessage {
     /// Its files.
     pub(super) fn files(&self) -> Result<Vec<FilePart>, ApiError> {
         let parts = self.parts.iter().filter(|part| part["type"] == "file");
-        let files = parts.map(|part| FilePart::deserialize(part));
+        let files = parts.map(FilePart::deserialize);
         files.collect::<Result<_, _>>().map_err(|error| ApiError::invalid(format!("a file part: {error}")))
     }
 

@@ -124,6 +124,7 @@ struct Open {
 }
 
 /// What has happened to a response.
+#[allow(clippy::large_enum_variant, reason = "it is moved once, into a box")]
 enum Done {
     Began(Result<Option<UiStream>, ApiError>),
     Next(Box<UiStream>, Item),

@@ -179,7 +179,7 @@ impl Encoder {
             ConversationEvent::TurnEnded { .. } | ConversationEvent::MessageAdded { .. }
                 if self.stage == Stage::Ahead => {}
             ConversationEvent::TurnEnded { outcome, error, .. } => {
-                out = self.turn_ended(*outcome, error.as_deref())
+                out = self.turn_ended(*outcome, error.as_deref());
             }
             ConversationEvent::MessageAdded { message } => self.message(message, entry.at_ms, &mut out),
             event if self.stage == Stage::Open => self.event(event, &mut out),
