@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use headwater_agent::{ChildSpec, Journal};
+use headwater_agent::{ChildSpec, Journal, first_title};
 use headwater_protocol::conversation::{ConversationEvent, ConversationId};
 use headwater_store::ConversationRow;
 
 use super::create::{new_row, unwritten};
 use super::limits::FIRST_TITLE_CHARS;
 use super::place::ConversationPlace;
-use super::settings::first_title;
 use super::{Live, Settings};
 use crate::auth::Identity;
 use crate::error::ApiError;

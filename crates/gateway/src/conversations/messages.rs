@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headwater_agent::{Journal, NewMessage, Parent, submit, turn_started};
+use headwater_agent::{Journal, NewMessage, Parent, first_title, submit, turn_started};
 use headwater_protocol::api::{BranchBody, MessageAccepted, MessageRequest, TurnAccepted};
 use headwater_protocol::conversation::{
     Attachment, Conversation, ConversationEvent, ConversationId, Delivery, LogEntry, MessageId, MessageRole,
@@ -11,7 +11,6 @@ use headwater_protocol::conversation::{
 
 use super::create::unwritten;
 use super::limits::{FIRST_TITLE_CHARS, MAX_ATTACHMENTS, MAX_LOG_BYTES, MAX_QUEUE, MAX_TEXT_BYTES};
-use super::settings::first_title;
 use super::{Live, Settings};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
