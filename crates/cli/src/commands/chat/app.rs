@@ -332,8 +332,8 @@ impl App {
         if first.as_ref().map(Ask::id) == self.ask.as_ref().map(Ask::id) {
             return Ok(());
         }
-        self.ask = first;
-        let Some(ask) = self.ask.clone() else { return Ok(()) };
+        self.ask = None;
+        let Some(ask) = first else { return Ok(()) };
         // What was typed before the question is no answer to it.
         self.line.clear();
         if let Ask::Approval(approval) = &ask {
@@ -363,6 +363,7 @@ impl App {
             return self.replied(ask.without_a_person()).await;
         }
         ask.question_lines().iter().for_each(|line| self.screen.note(line));
+        self.ask = Some(ask);
         Ok(())
     }
 
