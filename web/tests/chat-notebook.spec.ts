@@ -5,6 +5,36 @@ import { expectAccessible, test } from './harness';
 // Each flow takes seconds; machines that build at the same time take longer.
 test.describe.configure({ timeout: 180_000 });
 
+declare global {
+  interface Window {
+    frameTimes: { longest: number; frames: number };
+  }
+}
+
+/** Prints 40 MB at 10 MB/s. */
+const FLOOD = `import sys, time
+block = ("x" * 99 + "\\n") * 2500
+begin = time.monotonic()
+for n in range(160):
+    sys.stdout.write(block)
+    sys.stdout.flush()
+    time.sleep(max(0, begin + (n + 1) * 0.025 - time.monotonic()))
+print("the end")`;
+
+/** Counts frames, and measures the longest wait for one. */
+function watchFrames(): void {
+  window.frameTimes = { longest: 0, frames: 0 };
+  let before = performance.now();
+  const frame = (): void => {
+    const now = performance.now();
+    window.frameTimes.longest = Math.max(window.frameTimes.longest, now - before);
+    window.frameTimes.frames += 1;
+    before = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}
+
 test('runs lines and blocks of code, and says how to add a model', async ({ app }) => {
   await app.goto('/chat');
   await expect(app.getByText('[models.NAME]')).toBeVisible();
@@ -35,4 +65,24 @@ test('a hundred commands: the last outputs are open, the others cost nothing unt
   await early.scrollIntoViewIfNeeded();
   await early.locator('.toggle').click();
   await expect(rows(early)).toHaveText(['output 10']);
+
+  // One more, which prints 10 MB/s for some seconds: the page stays small and answers to the keyboard.
+  await app.evaluate(watchFrames);
+  await box(app).fill(`\`\`\`python\n${FLOOD}\n\`\`\``);
+  await box(app).press('Enter');
+  const flood = cards(app, 'code_execution').last();
+  await expect(cards(app, 'code_execution')).toHaveCount(101);
+  await expect(flood).toHaveAttribute('data-state', 'running');
+  await expect(rows(flood).last()).toContainText('xxxx');
+  await box(app).pressSequentially('typed meanwhile');
+  await expect(box(app)).toHaveValue('typed meanwhile');
+  await expect(flood).toHaveAttribute('data-state', 'running');
+  expect(await app.locator('*').count()).toBeLessThan(6000);
+  expect(await flood.locator('[data-row]').count()).toBeLessThan(100);
+  await expect(flood).toHaveAttribute('data-state', 'succeeded', { timeout: 120_000 });
+  await expect(rows(flood).last()).toHaveText('the end');
+  const { longest, frames } = await app.evaluate(() => window.frameTimes);
+  // Bounds for a machine that does other things; `make bench-web` measures.
+  expect(frames).toBeGreaterThan(20);
+  expect(longest).toBeLessThan(1500);
 });

@@ -87,7 +87,7 @@ const test = withModel([
 // Each flow takes seconds; machines that build at the same time take longer.
 test.describe.configure({ timeout: 120_000 });
 
-test('shows quick output, its exit code, and what the model received', async ({ app }) => {
+test('41, 46, 47: quick output of the shell, its exit code, what the model received, copy', async ({ app }) => {
   await begin(app, 'quick stdout');
   const card = cards(app, 'code_execution');
   await expect(card).toHaveAttribute('data-state', 'succeeded');
@@ -104,7 +104,7 @@ test('shows quick output, its exit code, and what the model received', async ({ 
   await expectAccessible(app);
 });
 
-test('shows the lines of a program, and all of them after a reload', async ({ app }) => {
+test('42: the lines of a loop in Python, and all of them after a reload', async ({ app }) => {
   await begin(app, 'five lines');
   const card = cards(app, 'code_execution');
   const lines = Array.from({ length: 5 }, (_, n) => `line ${n}`);
@@ -115,7 +115,7 @@ test('shows the lines of a program, and all of them after a reload', async ({ ap
   await expect(card).toHaveAttribute('data-state', 'succeeded');
 });
 
-test('tells stderr apart, and shows an error in its colour', async ({ app }) => {
+test('43, 44: stderr is told apart, alone and between stdout, and an error has its colour', async ({ app }) => {
   await begin(app, 'to stderr');
   const card = cards(app, 'code_execution');
   await expect(card).toHaveAttribute('data-state', 'failed');
@@ -129,7 +129,7 @@ test('tells stderr apart, and shows an error in its colour', async ({ app }) => 
   await expect(second.locator('[data-row].stderr .text')).toHaveText(['err']);
 });
 
-test('shows output while the program runs', async ({ app, server }) => {
+test('45: output appears while the program runs, also after a reload in the middle', async ({ app, server }) => {
   const id = await begin(app, 'step by step');
   const card = cards(app, 'code_execution');
   await expect(rows(card)).toHaveText(['one']);
@@ -180,7 +180,7 @@ test('shows two calls that run at once, each with its own output', async ({ app,
   await expect(both.nth(0)).toHaveAttribute('data-state', 'succeeded');
 });
 
-test('follows the end unless the reader scrolled up', async ({ app, server }) => {
+test('46: the card follows the end unless the reader scrolled up', async ({ app, server }) => {
   const id = await begin(app, 'many lines');
   const card = cards(app, 'code_execution');
   await expect(rows(card).filter({ hasText: /^400$/ })).toBeVisible();
@@ -193,6 +193,24 @@ test('follows the end unless the reader scrolled up', async ({ app, server }) =>
   await signal(server, id, 'go');
   await ended(app);
   expect(await log.evaluate((element) => element.scrollTop)).toBe(top);
+});
+
+test('folds long output, unfolds it, and finds text in all of it', async ({ app, server }) => {
+  const id = await begin(app, 'many lines');
+  const card = cards(app, 'code_execution');
+  await signal(server, id, 'go');
+  await ended(app);
+  const log = card.getByRole('log');
+  await log.evaluate((element) => (element.scrollTop = 0));
+  await expect(card.getByRole('button', { name: 'Show all' })).toBeVisible();
+  await card.getByRole('button', { name: 'Search the output' }).click();
+  await card.getByLabel('Search the output').fill('^25\\d$');
+  await card.getByRole('button', { name: 'Regular expression' }).click();
+  await expect(card.getByRole('search')).toContainText('10');
+  await card.getByLabel('Search the output').press('Enter');
+  await expect(card.locator('.hit.current')).toBeVisible();
+  await app.keyboard.press('Escape');
+  await expect(card.getByRole('search')).toBeHidden();
 });
 
 test('asks for consent, and takes yes and no', async ({ app }) => {

@@ -126,6 +126,9 @@ export const chat = {
     thought: 'Thoughts',
     sending: 'Sending…',
     working: 'Working…',
+    using: (tool: string): string => `The agent is using ${tool}…`,
+    finished: (tool: string): string => `Tool ${tool} finished.`,
+    failed: (tool: string): string => `Tool ${tool} failed.`,
     usage: (input: number, output: number): string => `${tokens(input)} in, ${tokens(output)} out`,
     usageTitle: (input: number, cached: number, output: number): string =>
       `${count(input)} tokens read (${count(cached)} of them cached), ${count(output)} tokens written`,

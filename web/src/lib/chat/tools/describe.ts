@@ -16,6 +16,11 @@ export interface Description {
   language: string | null;
 }
 
+/** What people call the tool. */
+export function nameOf({ tool }: ToolCall): string {
+  return (Object.hasOwn(words.tools.names, tool) ? words.tools.names[tool] : undefined) ?? tool;
+}
+
 type Input = Record<string, unknown>;
 
 /** The arguments, also while the model still writes them. */
