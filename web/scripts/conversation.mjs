@@ -20,6 +20,7 @@ def count(text: str) -> Counter[str]:
 \`\`\`
 `;
 const TESTS = `for n in 1 2 3; do printf '\\033[32mok\\033[0m %s - counts words\\n' $n; done; echo 'deprecated: assertEquals' >&2`;
+const WATCH = `for n in $(seq 1 40); do echo "test case_$n ... ok"; done; echo 'waiting for the database' >&2; sleep 900`;
 const PLAN = ['Reproduce the wrong count', 'Fix how words are split', 'Run the tests'];
 const plan = (done) => ({
   name: 'update_plan',
@@ -47,25 +48,20 @@ export const script = {
       { text: ANSWER, usage: { input_tokens: 5200, cached_tokens: 4100, output_tokens: 310, cost: 0.0042 } },
     ),
     rule('publish', {
-      text: 'The package is built. To upload it I need the network.',
+      text: 'The package is built. I would upload it now.',
       tool_calls: [
         {
           name: 'exec_command',
           arguments: {
             cmd: 'twine upload dist/wordcount-1.4.0.tar.gz',
-            sandbox_permissions: 'require_escalated',
-            justification: 'The package index is outside of the session.',
+            justification: 'Version 1.4.0 becomes public and cannot be taken back.',
           },
         },
       ],
     }),
     rule('watch', {
       text: 'The tests run; I wait for them.',
-      tool_calls: [
-        run(
-          'for n in $(seq 1 40); do echo "test case_$n ... ok"; done; echo \'waiting for the database\' >&2; sleep 900',
-        ),
-      ],
+      tool_calls: [{ name: 'code_execution', arguments: { runtime: 'terminal', code: WATCH } }],
     }),
   ],
   turns: [{ text: 'Done.' }],
@@ -100,7 +96,7 @@ export async function converse(server, session) {
   await until(chat, isDone);
   const running = await begin('Run the tests and watch them', { session_id: session });
   await until(running, ({ is_running }) => is_running);
-  const approval = await begin('Build the package and publish it');
+  const approval = await begin('Build the package and publish it', { approval_policy: 'unless-trusted' });
   await until(approval, ({ is_waiting }) => is_waiting);
   return { chat, running, approval };
 }

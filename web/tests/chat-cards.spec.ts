@@ -1,5 +1,20 @@
 // Cards that are no output: images, sub-agents, consent by keyboard and for a whole conversation.
-import { answer, begin, box, cards, code, ended, expect, on, rows, signal, until, withModel, type Page } from './chat';
+import {
+  answer,
+  askAlways,
+  begin,
+  box,
+  cards,
+  code,
+  ended,
+  expect,
+  on,
+  rows,
+  signal,
+  until,
+  withModel,
+  type Page,
+} from './chat';
 import { expectAccessible, expectNoSidewaysScroll } from './harness';
 
 const DONE = { text: 'That is all.' };
@@ -11,18 +26,15 @@ head = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
 rows = (b"\\0" + b"\\xff\\0\\0" * 8) * 8
 with open("red.png", "wb") as file:
     file.write(b"\\x89PNG\\r\\n\\x1a\\n" + part(b"IHDR", head) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b""))`;
-const escalated = (cmd: string) => ({
-  tool_calls: [
-    { name: 'exec_command', arguments: { cmd, sandbox_permissions: 'require_escalated', justification: 'May I?' } },
-  ],
+const ask = (cmd: string) => ({
+  tool_calls: [{ name: 'exec_command', arguments: { cmd, justification: 'May I?' } }],
 });
 
 const test = withModel([
   on(
     'draw it',
     { tool_calls: [code('python', DRAW)] },
-    { tool_calls: [{ name: 'view_image', arguments: { path: 'red.png' } }] },
-    { tool_calls: [{ name: 'view_image', arguments: { path: 'missing.png' } }] },
+    { tool_calls: ['red.png', 'missing.png'].map((path) => ({ name: 'view_image', arguments: { path } })) },
     DONE,
   ),
   on(
@@ -40,8 +52,8 @@ const test = withModel([
     { tool_calls: [code('terminal', `echo from the child; ${until('end-of-child')}`)] },
     { text: 'The child has done its part.' },
   ),
-  on('ask twice', escalated('echo first'), escalated('echo first'), DONE),
-  on('ask once', escalated('echo by keyboard'), DONE),
+  on('ask twice', ask('touch a; echo first'), ask('touch a; echo first'), DONE),
+  on('ask once', ask('touch a; echo by keyboard'), DONE),
 ]);
 
 // Each flow takes seconds; machines that build at the same time take longer.
@@ -83,6 +95,7 @@ test('shows a sub-agent at work in the card that started it, with cards of its o
 });
 
 test('is asked once if the consent is for the conversation', async ({ app }) => {
+  await askAlways(app);
   await begin(app, 'ask twice');
   const both = cards(app, 'exec_command');
   await both.first().getByRole('button', { name: 'Allow in this conversation' }).click();
@@ -104,6 +117,7 @@ async function press(app: Page, key: string, label: string): Promise<void> {
 }
 
 test('takes consent by keyboard alone', async ({ app }) => {
+  await askAlways(app);
   await begin(app, 'ask once');
   const card = cards(app, 'exec_command');
   await expect(card).toHaveAttribute('data-state', 'approval');

@@ -1,5 +1,5 @@
 // Tool cards: live output, how it ended, consent, questions, plans, changes.
-import { answer, begin, box, cards, code, ended, expect, on, rows, signal, until, withModel } from './chat';
+import { answer, askAlways, begin, box, cards, code, ended, expect, on, rows, signal, until, withModel } from './chat';
 import { expectAccessible } from './harness';
 
 const run = (runtime: string, text: string) => ({ tool_calls: [code(runtime, text)] });
@@ -34,7 +34,7 @@ const test = withModel([
       tool_calls: [
         {
           name: 'exec_command',
-          arguments: { cmd: 'echo asked', sandbox_permissions: 'require_escalated', justification: 'May I?' },
+          arguments: { cmd: 'touch asked; echo asked', justification: 'May I?' },
         },
       ],
     },
@@ -201,7 +201,8 @@ test('folds long output, unfolds it, and finds text in all of it', async ({ app,
   await signal(server, id, 'go');
   await ended(app);
   const log = card.getByRole('log');
-  await log.evaluate((element) => (element.scrollTop = 0));
+  // Below the first twenty lines.
+  await log.evaluate((element) => (element.scrollTop = 200));
   await expect(card.getByRole('button', { name: 'Show all' })).toBeVisible();
   await card.getByRole('button', { name: 'Search the output' }).click();
   await card.getByLabel('Search the output').fill('^25\\d$');
@@ -214,10 +215,11 @@ test('folds long output, unfolds it, and finds text in all of it', async ({ app,
 });
 
 test('asks for consent, and takes yes and no', async ({ app }) => {
+  await askAlways(app);
   await begin(app, 'ask first');
   const card = cards(app, 'exec_command').last();
   const question = card.getByRole('group', { name: 'May the agent do this?' });
-  await expect(question).toContainText('echo asked');
+  await expect(question).toContainText('touch asked; echo asked');
   await expect(card).toHaveAttribute('data-state', 'approval');
   await expectAccessible(app);
   await question.getByLabel('Reason (optional, for the agent)').fill('not today');

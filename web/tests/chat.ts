@@ -56,6 +56,14 @@ export async function begin(page: Page, text: string): Promise<string> {
   return page.url().split('/').pop() ?? '';
 }
 
+/** Chooses that the agent asks before commands, for the conversations that are begun from now on. */
+export async function askAlways(page: Page): Promise<void> {
+  await page.goto('/chat');
+  await page.getByRole('button', { name: 'How the agent works' }).click();
+  await page.getByRole('menuitem', { name: 'Ask before most commands' }).click();
+  await expect(page.getByRole('button', { name: 'How the agent works' })).toContainText('Ask before most commands');
+}
+
 /** Waits until the agent has ended its turn. */
 export async function ended(page: Page): Promise<void> {
   await expect(page.locator('article.assistant').last()).toBeVisible();

@@ -33,13 +33,7 @@ export class Conversation {
   );
   readonly title: string | null = $derived(this.state.title ?? this.info?.title ?? null);
   /** What was sent and is not in the log yet. */
-  readonly pending: readonly Pending[] = $derived(
-    this.#sent.filter(
-      ({ id }) =>
-        !this.state.messages.some((message) => message.id === id) &&
-        !this.state.queue.some((queued) => queued.message_id === id),
-    ),
-  );
+  readonly pending: readonly Pending[] = $derived(this.#sent.filter(({ id }) => !this.#isKnown(id)));
   readonly isMissing: boolean = $derived(this.error instanceof ApiError && [403, 404].includes(this.error.status));
 
   #abort: AbortController | null = null;
@@ -117,10 +111,17 @@ export class Conversation {
     const wasRunning = this.isRunning;
     this.state = fold(this.state, entries);
     if (!this.isRunning) this.isStopping = false;
+    // For good: one that was withdrawn later is not on its way again.
+    if (this.#sent.length > 0) this.#sent = this.#sent.filter(({ id }) => !this.#isKnown(id));
     this.#mark();
     // The session of a conversation is created by its first tool call.
     const needsSession = this.info?.session_id == null && entries.some(({ type }) => type === 'tool_call_running');
     if (needsSession || (wasRunning && !this.isRunning)) void this.refresh();
+  }
+
+  #isKnown(id: string): boolean {
+    const { messages, queue } = this.state;
+    return messages.some((message) => message.id === id) || queue.some((queued) => queued.message_id === id);
   }
 
   /** Shows in the icon of the tab that something runs. */
