@@ -2,6 +2,10 @@
 
 const PATCH = `*** Begin Patch
 *** Update File: main.py
+@@
+-import sys
++import re
++import sys
 @@ def count(text: str) -> Counter[str]:
 -    return Counter(text.lower().split())
 +    return Counter(re.findall(r"[\\w']+", text.lower()))

@@ -1,5 +1,6 @@
 // What a tool call is about: which card shows it, its command, and one line that sums it up.
 import { chat as words } from '../../strings/chat';
+import { scriptOf } from '../../app/commandText';
 import type { ToolCall } from '../types';
 import { partialJson } from './partialJson';
 
@@ -53,10 +54,8 @@ function output(command: string, language: string | null = null): Description {
 
 /** The part of `argv` that a person would have typed. */
 function typed(argv: string[]): string {
-  const [program = '', flag = '', script] = argv;
-  if (script !== undefined && argv.length === 3 && /(?:^|\/)(?:ba|z|da)?sh$/.test(program) && /^-\w*c$/.test(flag)) {
-    return script;
-  }
+  const script = scriptOf(argv);
+  if (script !== null) return script;
   return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
