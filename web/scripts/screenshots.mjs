@@ -1,5 +1,6 @@
 // Takes pictures of every page, in both themes and at phone size, into docs/screenshots. Needs a built app, the binary
-// (HEADWATER_BIN) and Chromium.
+// (HEADWATER_BIN), the scripted model beside it, and Chromium. SCREENSHOTS is another folder, for pictures to look at: it
+// gets a smaller window, too.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
@@ -14,6 +15,9 @@ const views = [
   { name: 'light', viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
   { name: 'dark', viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
   { name: 'phone-light', viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true, isMobile: true },
+  ...(process.env.SCREENSHOTS
+    ? [{ name: 'small-light', viewport: { width: 1024, height: 768 }, colorScheme: 'light' }]
+    : []),
   { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true },
 ];
 

@@ -212,7 +212,7 @@ test('a conversation of somebody else does not exist', async ({ app, browser, se
   const page = await newPage(browser, server, { signedIn: false });
   await page.goto(`/chat/${id}`);
   await page.getByLabel('Name').fill('eve');
-  await page.getByLabel('Password').fill('a long enough password');
+  await page.locator('input[type=password]').fill('a long enough password');
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await expect(page.getByText('No such conversation').first()).toBeVisible();
   await expect(page.getByText('Hello, person.')).toHaveCount(0);
