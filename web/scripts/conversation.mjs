@@ -3,9 +3,9 @@
 const PATCH = `*** Begin Patch
 *** Update File: main.py
 @@
--import sys
+ """Counts the words of a text."""
 +import re
-+import sys
+ import sys
 @@ def count(text: str) -> Counter[str]:
 -    return Counter(text.lower().split())
 +    return Counter(re.findall(r"[\\w']+", text.lower()))
@@ -24,7 +24,7 @@ def count(text: str) -> Counter[str]:
 \`\`\`
 `;
 const TESTS = `for n in 1 2 3; do printf '\\033[32mok\\033[0m %s - counts words\\n' $n; done; echo 'deprecated: assertEquals' >&2`;
-const WATCH = `for n in $(seq 1 40); do echo "test case_$n ... ok"; done; echo 'waiting for the database' >&2; sleep 900`;
+const WATCH = `for n in $(seq 1 40); do echo "test case_$n ... ok"; done; sleep 0.3; echo 'waiting for the database' >&2; sleep 900`;
 const PLAN = ['Reproduce the wrong count', 'Fix how words are split', 'Run the tests'];
 const plan = (done) => ({
   name: 'update_plan',
@@ -65,7 +65,7 @@ export const script = {
     }),
     rule('watch', {
       text: 'The tests run; I wait for them.',
-      tool_calls: [{ name: 'code_execution', arguments: { runtime: 'terminal', code: WATCH } }],
+      tool_calls: [{ name: 'code_execution', arguments: { runtime: 'terminal', code: WATCH, timeout: 1800 } }],
     }),
   ],
   turns: [{ text: 'Done.' }],

@@ -132,7 +132,7 @@ const pages = [
   {
     name: 'chat-running',
     path: ({ running }) => `/chat/${running}`,
-    ready: (page) => page.getByText('waiting for the database').last(),
+    ready: (page) => page.locator('[data-row].stderr').filter({ hasText: 'waiting for the database' }),
   },
   {
     name: 'chat-approval',
