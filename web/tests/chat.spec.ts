@@ -196,13 +196,15 @@ test('shows which models can be reached, and remembers how the agent works', asy
   const id = await begin(app, 'say hello');
   await ended(app);
   await expect(app.getByLabel('Model').locator('option')).toHaveText(['away (not reachable)', 'scripted (default)']);
+  const stored = () => server.api<{ mode: string; model: string }>('GET', `/v1/conversations/${id}`);
+  await app.getByLabel('Model').selectOption('away (not reachable)');
+  await expect.poll(async () => (await stored()).model).toBe('away');
   await app.getByRole('button', { name: 'How the agent works' }).click();
   await app.getByRole('menuitem', { name: /^Plan/ }).click();
-  await expect
-    .poll(async () => (await server.api<{ mode: string }>('GET', `/v1/conversations/${id}`)).mode)
-    .toBe('plan');
+  await expect.poll(async () => (await stored()).mode).toBe('plan');
   await app.reload();
   await expect(app.getByRole('button', { name: 'How the agent works' })).toContainText('Plan only');
+  await expect(app.getByLabel('Model')).toHaveValue('away');
 });
 
 test('a conversation of somebody else does not exist', async ({ app, browser, server }) => {
