@@ -1,7 +1,6 @@
 // Executions in words: what was run, and how it ended.
 
 import type { Execution } from 'headwater';
-import { scriptOf } from '$lib/app/commandText';
 import { commandText as textOf, signalName } from '$lib/runs/words';
 import { strings } from '$lib/strings/en';
 import type { Tone } from '$lib/ui/state';
@@ -48,8 +47,7 @@ export function outcomeOf(execution: Pick<Execution, 'state' | 'exit'>): Outcome
 
 /** What was run, as one text: a command line or source code. */
 export function commandText(execution: Pick<Execution, 'command'>): string {
-  const { command } = execution;
-  return ('argv' in command ? scriptOf(command.argv) : null) ?? textOf(command);
+  return textOf(execution.command);
 }
 
 /** The bytes that an execution has printed. */
