@@ -198,6 +198,8 @@ test('46: the card follows the end unless the reader scrolled up', async ({ app,
 test('folds long output, unfolds it, and finds text in all of it', async ({ app, server }) => {
   const id = await begin(app, 'many lines');
   const card = cards(app, 'code_execution');
+  // The session is there once the program prints.
+  await expect(rows(card).filter({ hasText: /^400$/ })).toBeVisible();
   await signal(server, id, 'go');
   await ended(app);
   const log = card.getByRole('log');
