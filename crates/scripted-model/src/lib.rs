@@ -42,7 +42,7 @@
 //! | `raw` | these bytes instead of an answer |
 //!
 //! `{{hold}}` in a text, in reasoning or in arguments waits there for a release. `{{now_ms}}` becomes the time at which the
-//! piece is sent, in milliseconds since 1970.
+//! piece is sent, in milliseconds since 1970, and `{{now_us}}` the same in microseconds.
 //!
 //! # Control
 //! - `POST /control/release` releases what waits. It waits up to 30 s for something to wait, and returns

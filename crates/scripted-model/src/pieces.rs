@@ -3,6 +3,10 @@
 use crate::script::{Call, Turn};
 
 const HOLD: &str = "{{hold}}";
+/// Becomes the time at which it is sent, in milliseconds since 1970.
+pub(crate) const NOW_MS: &str = "{{now_ms}}";
+/// The same in microseconds.
+pub(crate) const NOW_US: &str = "{{now_us}}";
 
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,19 +70,28 @@ fn add(pieces: &mut Vec<Piece>, part: Part, text: &str, delta_chars: Option<usiz
 /// Words with the space after them, or pieces of a number of characters. A placeholder stays in one piece.
 fn deltas(text: &str, delta_chars: Option<usize>) -> Vec<String> {
     let mut deltas = Vec::new();
-    for (number, text) in text.split("{{now_ms}}").enumerate() {
-        if number > 0 {
-            deltas.push("{{now_ms}}".to_owned());
-        }
-        match delta_chars {
-            None => deltas.extend(text.split_inclusive(char::is_whitespace).map(str::to_owned)),
-            Some(length) => {
-                let chars: Vec<char> = text.chars().collect();
-                deltas.extend(chars.chunks(length.max(1)).map(|chars| chars.iter().collect::<String>()));
-            }
+    let mut rest = text;
+    while let Some((at, placeholder)) = next_placeholder(rest) {
+        cut(&mut deltas, &rest[..at], delta_chars);
+        deltas.push(placeholder.to_owned());
+        rest = &rest[at + placeholder.len()..];
+    }
+    cut(&mut deltas, rest, delta_chars);
+    deltas
+}
+
+fn next_placeholder(text: &str) -> Option<(usize, &'static str)> {
+    [NOW_MS, NOW_US].into_iter().filter_map(|name| Some((text.find(name)?, name))).min()
+}
+
+fn cut(deltas: &mut Vec<String>, text: &str, delta_chars: Option<usize>) {
+    match delta_chars {
+        None => deltas.extend(text.split_inclusive(char::is_whitespace).map(str::to_owned)),
+        Some(length) => {
+            let chars: Vec<char> = text.chars().collect();
+            deltas.extend(chars.chunks(length.max(1)).map(|chars| chars.iter().collect::<String>()));
         }
     }
-    deltas
 }
 
 #[cfg(test)]
@@ -87,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_cut_at_words_and_waits_where_it_says() {
-        let turn = Turn { text: "one two{{hold}}{{now_ms}} x".into(), ..Turn::default() };
+        let turn = Turn { text: "one two{{hold}}{{now_ms}} {{now_us}}x".into(), ..Turn::default() };
         let delta = |text: &str| Piece::Delta(text.into());
         let expected = [
             Piece::Open(Part::Text),
@@ -96,6 +109,7 @@ mod tests {
             Piece::Hold,
             delta("{{now_ms}}"),
             delta(" "),
+            delta("{{now_us}}"),
             delta("x"),
             Piece::Close,
         ];

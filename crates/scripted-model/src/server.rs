@@ -9,6 +9,7 @@ use axum::extract::{DefaultBodyLimit, State as Shared};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use axum::serve::ListenerExt;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -43,6 +44,8 @@ impl ScriptedModel {
     pub async fn start_at(script: Script, port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
+        // A token is one small packet: it must not wait until the reader has acknowledged the one before.
+        let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
         let state = Arc::new(State::new(script));
         let router = router(Arc::clone(&state));
         let server = tokio::spawn(async move {
