@@ -6,6 +6,6 @@ cd "$(dirname "$0")/.."
 # With its whole path: clients start it in other folders.
 HEADWATER_BIN=$(realpath "${HEADWATER_BIN:-$(ls -t target/*/debug/headwater | head -n 1)}")
 export HEADWATER_BIN
+scripts/packages.sh js
 cd tests/js
-npm ci --no-progress --loglevel=error >/dev/null
 npm test
