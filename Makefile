@@ -84,8 +84,8 @@ check: setup-web ## run everything CI runs: format, lints, build, tests
 	@$(call stage,browser) scripts/test-web.sh
 	@echo "== all checks passed =="
 
-bench-web: setup-web ## measure the web app in the browser: load, latency, frames, memory, terminal
-	@$(CARGO) build --release -p headwater
+bench-web: setup-web ## measure the web app in the browser: load, latency, frames, memory, terminal, chat
+	@$(CARGO) build --release -p headwater -p headwater-scripted-model
 	@scripts/bench-web.sh
 
 bench: setup-bench ## run the benchmarks: ratios to this machine's baseline and to comparable servers
