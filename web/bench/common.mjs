@@ -78,12 +78,14 @@ export async function noteGlyphs(page, root, rows) {
       };
       // Whether the present microtask belongs to a frame callback, so that its change is drawn in that frame.
       let isInFrame = false;
+      // The callback may change a state; a microtask then changes the page, and a later one tells the observer.
+      const leave = (microtasks) =>
+        queueMicrotask(() => (microtasks > 0 ? leave(microtasks - 1) : (isInFrame = false)));
       const request = window.requestAnimationFrame.bind(window);
       window.requestAnimationFrame = (callback) =>
         request((now) => {
           isInFrame = true;
-          // The observer's microtask was queued before this one.
-          queueMicrotask(() => queueMicrotask(() => (isInFrame = false)));
+          leave(8);
           callback(now);
         });
       // A task that a frame callback posts runs after the frame was drawn.
