@@ -5,6 +5,7 @@ import { activity } from '../app/activity.svelte';
 import { newMessageId, type ChatApi, type ConversationPatch, type NewMessage } from './api';
 import { alternatives, branchTo, totalUsage } from './branches';
 import { EMPTY, fold, fromSnapshot, type ConversationState } from './fold';
+import { early } from './lazy.svelte';
 import type { Answer, ApprovalDecision, ConversationInfo, LogEntry, Snapshot } from './types';
 
 /** A message on its way to the server. */
@@ -85,6 +86,7 @@ export class Conversation {
       for await (const entry of entries) {
         this.#waiting.push(entry);
         this.#schedule();
+        if (entry.type === 'tool_call_running' && entry.execution_id) early.follow(entry.execution_id);
       }
     } catch (error) {
       if (!signal.aborted) this.error = error;
