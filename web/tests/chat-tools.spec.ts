@@ -14,6 +14,7 @@ const PATCH = `*** Begin Patch
 const test = withModel([
   on('quick stdout', run('terminal', 'echo "Hello"'), DONE),
   on('five lines', run('python', 'for i in range(5):\n    print("line", i)'), DONE),
+  on('no tool', { text: 'No tool was needed.' }),
   on('to stderr', run('terminal', 'ls /nonexistent-folder'), DONE),
   on(
     'both streams',
@@ -113,6 +114,26 @@ test('shows the lines of a program, and all of them after a reload', async ({ ap
   await app.reload();
   await expect(rows(card)).toHaveText(lines);
   await expect(card).toHaveAttribute('data-state', 'succeeded');
+});
+
+test('an answer without a tool does not load all outputs again', async ({ app }) => {
+  await begin(app, 'quick stdout');
+  await expect(answer(app)).toContainText('That is all.');
+  await ended(app);
+  const loads: string[] = [];
+  app.on('request', (request) => {
+    if (request.method() === 'GET' && /\/conversations\/cnv_\w+$/.test(request.url())) loads.push(request.url());
+  });
+  await box(app).fill('no tool');
+  await box(app).press('Enter');
+  await expect(answer(app)).toContainText('No tool was needed.');
+  await ended(app);
+  expect(loads).toEqual([]);
+  await box(app).fill('quick stdout');
+  await box(app).press('Enter');
+  await expect(answer(app)).toContainText('That is all.');
+  await ended(app);
+  expect(loads).toHaveLength(1);
 });
 
 test('tells stderr apart, and shows an error in its colour', async ({ app }) => {

@@ -46,6 +46,8 @@ export class Conversation {
   #abort: AbortController | null = null;
   #waiting: LogEntry[] = [];
   #frame = 0;
+  /** Whether a tool has run in this turn. */
+  #hasRun = false;
   #unmark: (() => void) | null = null;
 
   constructor(
@@ -120,9 +122,14 @@ export class Conversation {
     this.state = fold(this.state, entries);
     if (!this.isRunning) this.isStopping = false;
     this.#mark();
-    // The session of a conversation is created by its first tool call.
-    const needsSession = this.info?.session_id == null && entries.some(({ type }) => type === 'tool_call_running');
-    if (needsSession || (wasRunning && !this.isRunning)) void this.refresh();
+    // Only the session is not in the log: a tool call creates it if there is none, or if it has ended. What is loaded has
+    // all messages with their outputs, so that it is not asked for without need.
+    const runs = entries.some(({ type }) => type === 'tool_call_running');
+    const hasSession = this.info?.session_id != null;
+    this.#hasRun ||= runs;
+    const isOver = wasRunning && !this.isRunning;
+    if (isOver ? this.#hasRun || !hasSession : runs && !hasSession) void this.refresh();
+    if (isOver) this.#hasRun = false;
   }
 
   /** Shows in the icon of the tab that something runs. */
