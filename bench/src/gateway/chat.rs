@@ -27,7 +27,7 @@ struct Chat {
 impl Chat {
     /// Starts both. The model answers as the rules say.
     async fn start(rules: &Value) -> Result<Self> {
-        let model = ModelThread::start(json!({ "rules": rules }).to_string())?;
+        let model = ModelThread::start(&json!({ "rules": rules }).to_string())?;
         let config = format!(
             "\n[models.scripted]\napi = \"openai-chat\"\nbase_url = \"http://{}/v1\"\nmodel = \"scripted\"\n\
              default = true\n",

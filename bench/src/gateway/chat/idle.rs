@@ -31,12 +31,12 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Answers::take(&mut http, rounds / 3).await?;
     let empty = Answers::take(&mut http, rounds).await?;
     rest(&mut http).await?;
-    let before = (chat.site.rss_mib().await?, store_bytes(&chat)?);
+    let before = (chat.site.rss_mib().await?, Disk::of(&chat)?);
     let all = make(&mut http, count).await?;
     tokio::time::sleep(SETTLE_TIME).await;
     let used = chat.site.rss_mib().await?;
     rest(&mut http).await?;
-    let rests = (chat.site.rss_mib().await?, store_bytes(&chat)?);
+    let rests = (chat.site.rss_mib().await?, Disk::of(&chat)?);
     let resting = Answers::take(&mut http, rounds).await?;
     let readers = open(&chat, &all).await?;
     tokio::time::sleep(SETTLE_TIME).await;
@@ -45,7 +45,8 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     drop(readers);
     let title = format!("{count} conversations with a question and its answer");
     let mut report = Report::new("chat_idle", title);
-    for (name, answers) in [("without them", &empty), ("at rest", &resting), ("all of them open", &followed)] {
+    for (name, answers) in [("without them", &empty), ("at rest", &resting), ("all of them open", &followed)]
+    {
         report.times(format!("GET /v1/info, {name}"), &answers.info);
         report.times(format!("a turn, {name}"), &answers.turn);
     }
@@ -54,10 +55,19 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     report.value("memory for each, used just now", each(used), "KiB");
     report.value("memory for each, at rest", each(rests.0), "KiB");
     report.value("memory for each, open in a browser", each(opened), "KiB");
-    report.value("disk for each", (rests.1 - before.1) / 1024.0 / count as f64, "KiB");
+    report.value("disk for each", (rests.1.store - before.1.store) / 1024.0 / count as f64, "KiB");
+    report.value(
+        "the journal of the store, whose size is bounded",
+        rests.1.journal / f64::from(1 << 20),
+        "MiB",
+    );
     let beside = |one: &Samples, other: &Samples| one.p50() / other.p50();
     report.ratio("memory at rest beside the server without them", rests.0 / before.0, Goal::None);
-    report.ratio("GET /v1/info, at rest beside without", beside(&resting.info, &empty.info), Goal::AtMost(2.0));
+    report.ratio(
+        "GET /v1/info, at rest beside without",
+        beside(&resting.info, &empty.info),
+        Goal::AtMost(2.0),
+    );
     report.ratio("a turn, at rest beside without", beside(&resting.turn, &empty.turn), Goal::AtMost(2.0));
     report.ratio("GET /v1/info, open beside without", beside(&followed.info, &empty.info), Goal::AtMost(2.0));
     report.ratio("a turn, open beside without", beside(&followed.turn, &empty.turn), Goal::AtMost(2.0));
@@ -94,17 +104,17 @@ async fn in_memory(http: &mut Http) -> Result<u64> {
     Ok(line.context("the metrics do not have the conversations")?.trim().parse()?)
 }
 
-/// The size of the store and its journal.
-fn store_bytes(chat: &Chat) -> Result<f64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(chat.site.data())? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().contains(".db") {
-            bytes += entry.metadata()?.len();
-        }
+/// Bytes on the disk.
+struct Disk {
+    store: f64,
+    journal: f64,
+}
+
+impl Disk {
+    fn of(chat: &Chat) -> Result<Self> {
+        let size = |name| anyhow::Ok(fs::metadata(chat.site.data().join(name))?.len() as f64);
+        Ok(Self { store: size("store.db")?, journal: size("store.db-wal")? })
     }
-    ensure!(bytes > 0, "there is no store in the data folder");
-    Ok(bytes as f64)
 }
 
 /// Follows each conversation, as a browser does that has it open. The connections stay open until they are dropped.

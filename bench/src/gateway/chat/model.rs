@@ -17,7 +17,7 @@ pub(super) struct ModelThread {
 
 impl ModelThread {
     /// Starts it.
-    pub(super) fn start(script: String) -> Result<Self> {
+    pub(super) fn start(script: &str) -> Result<Self> {
         let script: Script = script.parse().map_err(|why| anyhow!("the script is wrong: {why}"))?;
         let (stop, stopped) = oneshot::channel();
         let (started, address) = mpsc::channel();

@@ -52,7 +52,9 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         report.value(format!("{name}: a conversation"), ours, unit);
     }
     report.ratio("time, a conversation beside plain executions", ours.seconds / floor.seconds, Goal::None);
-    report.ratio("peak, a conversation beside plain executions", ours.peak / floor.peak, Goal::None);
+    let printed = bytes as f64 * CALLS as f64 / f64::from(1 << 20);
+    report.ratio("peak growth beside what was printed", ours.peak / printed, Goal::None);
+    report.ratio("what stays beside what was printed", ours.after / printed, Goal::None);
     let (large, small) = (Read::of(&mut http, &large).await?, Read::of(&mut http, &small).await?);
     report.times("reading a conversation with a line for each call", &small.times);
     report.times("reading the conversation with the output", &large.times);

@@ -32,14 +32,16 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let (mut ours, mut floor) = (Tokens::default(), Tokens::default());
     for round in 0..=rounds {
         if round == 1 {
-            (ours.samples, floor.samples) = Default::default(); // the first round was for warming up
+            // The first round was for warming up.
+            (ours.samples, floor.samples) = (Samples::default(), Samples::default());
         }
         send(&mut http, &path, WORD).await?;
         ours.read(&mut log).await?;
         floor.read(&mut asked(&chat).await?).await?;
     }
     let tokens = ours.samples.len();
-    let mut report = Report::new("chat_token", format!("a token from the model to a client, {tokens} tokens"));
+    let mut report =
+        Report::new("chat_token", format!("a token from the model to a client, {tokens} tokens"));
     report.times("from the model itself", &floor.samples);
     report.times("through the log of a conversation", &ours.samples);
     let (ours, floor) = (ours.samples.spread(), floor.samples.spread());
@@ -95,7 +97,8 @@ impl Tokens {
 /// The text that a line of a stream adds: of the log, or of the model.
 fn text_of(line: &[u8]) -> Option<String> {
     let data: Value = serde_json::from_slice(line.strip_prefix(b"data: ")?).ok()?;
-    let text = if data["type"] == "text_delta" { &data["text"] } else { &data["choices"][0]["delta"]["content"] };
+    let text =
+        if data["type"] == "text_delta" { &data["text"] } else { &data["choices"][0]["delta"]["content"] };
     text.as_str().map(str::to_owned)
 }
 
@@ -112,7 +115,10 @@ mod tests {
         for stream in [log, model] {
             for size in 1..=stream.len() {
                 let mut tokens = Tokens::default();
-                stream.as_bytes().chunks(size).for_each(|piece| tokens.push(piece, Duration::from_micros(300)));
+                stream
+                    .as_bytes()
+                    .chunks(size)
+                    .for_each(|piece| tokens.push(piece, Duration::from_micros(300)));
                 let spread = tokens.samples.spread();
                 assert_eq!((tokens.samples.len(), spread.min.round(), spread.p99.round()), (2, 100.0, 200.0));
             }
