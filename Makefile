@@ -9,6 +9,11 @@ RUN_PROFILE := $(if $(filter undefined,$(origin PROFILE)),release,$(PROFILE))
 PROFILE ?= dev
 # The binary with the tests: `-p headwater` selects other features of the dependencies, and compiles most of them twice.
 BUILD_ALL = $(CARGO) build --workspace --all-targets
+# The suites of other clients mostly wait for the server and the network: two at a time.
+CLIENTS = 'schemathesis: scripts/test-openapi.sh' 'JavaScript clients: scripts/test-js.sh' \
+	'SDKs: scripts/test-sdk.sh' 'MCP SDK: scripts/test-mcp.sh' 'generated clients: scripts/test-openapi-clients.sh'
+# The title of a stage, with the time: the log of CI shows what takes long.
+stage    = echo "== $(1) == $$(date -u +%T)" &&
 folder   = $(if $(filter dev,$(1)),debug,$(1))
 
 .DEFAULT_GOAL := help
@@ -39,11 +44,7 @@ web: setup ## build the web app, which the binary embeds, if it has changed
 test: setup-web ## run all tests, against the real binary
 	@$(BUILD_ALL)
 	@CARGO=$(CARGO) scripts/test-rust.py
-	@scripts/test-js.sh
-	@scripts/test-mcp.sh
-	@scripts/test-openapi.sh
-	@scripts/test-openapi-clients.sh
-	@scripts/test-sdk.sh
+	@scripts/side-by-side.py $(CLIENTS)
 	@scripts/test-web.sh
 
 test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min, needs qemu; not part of check)
@@ -72,23 +73,19 @@ screenshots: setup-web ## update the pictures of the web app in docs/
 	@cd web && HEADWATER_BIN="$$(ls -t ../target/*/debug/headwater | head -n 1)" npm run --silent screenshots
 
 check: setup-web ## run everything CI runs: format, lints, build, tests
-	@echo "== web app ==" && scripts/check-web.sh
-	@echo "== format ==" && $(CARGO) fmt --check
-	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
-	@echo "== specification ==" && scripts/check-spec.sh
-	@echo "== dependencies ==" && scripts/check-deps.py
-	@echo "== build ==" && $(BUILD_ALL)
-	@echo "== tests ==" && CARGO=$(CARGO) scripts/test-rust.py
-	@echo "== JavaScript clients ==" && scripts/test-js.sh
-	@echo "== MCP SDK ==" && scripts/test-mcp.sh
-	@echo "== schemathesis ==" && scripts/test-openapi.sh
-	@echo "== generated clients ==" && scripts/test-openapi-clients.sh
-	@echo "== SDKs ==" && scripts/test-sdk.sh
-	@echo "== browser ==" && scripts/test-web.sh
+	@$(call stage,format) $(CARGO) fmt --check
+	@$(call stage,specification) scripts/check-spec.sh
+	@scripts/side-by-side.py 'lints: $(CARGO) clippy --workspace --all-targets -- -D warnings' \
+		'packages of the clients: scripts/packages.sh' 'web app: scripts/check-web.sh'
+	@$(call stage,dependencies) scripts/check-deps.py
+	@$(call stage,build) $(BUILD_ALL)
+	@$(call stage,tests) CARGO=$(CARGO) scripts/test-rust.py
+	@scripts/side-by-side.py $(CLIENTS)
+	@$(call stage,browser) scripts/test-web.sh
 	@echo "== all checks passed =="
 
-bench-web: setup-web ## measure the web app in the browser: load, latency, frames, memory, terminal
-	@$(CARGO) build --release -p headwater
+bench-web: setup-web ## measure the web app in the browser: load, latency, frames, memory, terminal, chat
+	@$(CARGO) build --release -p headwater -p headwater-scripted-model
 	@scripts/bench-web.sh
 
 bench: setup-bench ## run the benchmarks: ratios to this machine's baseline and to comparable servers

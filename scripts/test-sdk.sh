@@ -5,20 +5,17 @@ cd "$(dirname "$0")/.."
 # With its whole path: the tests start it in other folders.
 HEADWATER_BIN=$(realpath "${HEADWATER_BIN:-$(ls -t target/*/debug/headwater | head -n 1)}")
 export HEADWATER_BIN
+scripts/packages.sh sdk
 
 (
   cd sdk/typescript
-  npm ci --no-progress --loglevel=error >/dev/null
   npm run --silent lint
   npm run --silent check
   npm test
 )
 
-venv=target/sdk-venv
-[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
-venv=$(realpath "$venv")
+venv=$PWD/target/sdk-venv
 cd sdk/python
-"$venv/bin/pip" install --quiet --disable-pip-version-check --editable '.[terminal]' --requirement requirements-dev.txt
 "$venv/bin/ruff" check --quiet .
 "$venv/bin/ruff" format --quiet --check .
 "$venv/bin/mypy"

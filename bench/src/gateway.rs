@@ -2,6 +2,7 @@
 
 mod bench_server;
 pub mod builds;
+pub mod chat;
 pub mod codex;
 pub mod echo;
 mod events;

@@ -81,7 +81,7 @@ type Measuring = Pin<Box<dyn Future<Output = Result<Report>>>>;
 type Measure = fn(Effort) -> Measuring;
 
 /// All benchmarks, in the order in which they run.
-const BENCHMARKS: [(&str, Measure); 28] = [
+const BENCHMARKS: [(&str, Measure); 31] = [
     ("run", |effort| Box::pin(run::measure(effort))),
     ("first_byte", |effort| Box::pin(first_byte::measure(effort))),
     ("session", |effort| Box::pin(session::measure(effort))),
@@ -104,6 +104,9 @@ const BENCHMARKS: [(&str, Measure); 28] = [
     ("http_echo", |effort| Box::pin(gateway::echo::measure(effort))),
     ("http_flood", |effort| Box::pin(gateway::flood::measure(effort))),
     ("http_files", |effort| Box::pin(gateway::files::measure(effort))),
+    ("chat_token", |effort| Box::pin(gateway::chat::token::measure(effort))),
+    ("chat_idle", |effort| Box::pin(gateway::chat::idle::measure(effort))),
+    ("chat_output", |effort| Box::pin(gateway::chat::output::measure(effort))),
     ("builds", |effort| Box::pin(gateway::builds::measure(effort))),
     ("jupyter", |effort| Box::pin(gateway::jupyter::measure(effort))),
     ("codex_start", |effort| Box::pin(gateway::codex::start::measure(effort))),

@@ -28,6 +28,12 @@ pub fn rss_mib(pid: u32) -> Result<f64> {
     Ok(kib(&text, "VmRSS").context("no VmRSS in status")? / 1024.0)
 }
 
+/// The memory that a process has allocated, in MiB.
+pub fn anonymous_mib(pid: u32) -> Result<f64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    Ok(kib(&text, "RssAnon").context("no RssAnon in status")? / 1024.0)
+}
+
 /// Memory of the whole machine, in MiB.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {

@@ -1,7 +1,7 @@
 // A real server for a test: started on a free port, ended with its worker and sessions.
 
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,12 +9,18 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const binary = process.env.HEADWATER_BIN
+/** The binary of the server. */
+export const binary = process.env.HEADWATER_BIN
   ?? fileURLToPath(new URL("../../target/x86_64-unknown-linux-gnu/debug/headwater", import.meta.url));
 
-export async function startServer() {
+/** Starts a server with an empty data folder. `config` is the text of a configuration. */
+export async function startServer({ config } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "hw-js-"));
   const server = new Server(folder);
+  if (config !== undefined) {
+    server.config = join(folder, "config.toml");
+    await writeFile(server.config, config);
+  }
   await server.start("127.0.0.1:0");
   return server;
 }
@@ -26,7 +32,9 @@ class Server {
   }
 
   async start(listen) {
-    this.process = spawn(binary, ["serve", "--listen", listen, "--data", this.data], { stdio: ["ignore", "pipe", "inherit"] });
+    const args = ["serve", "--listen", listen, "--data", this.data];
+    if (this.config) args.push("--config", this.config);
+    this.process = spawn(binary, args, { stdio: ["ignore", "pipe", "inherit"] });
     await new Promise((ready, failed) => {
       let said = "";
       this.process.stdout.on("data", (text) => (said += text).includes("is listening on") && ready());
@@ -56,6 +64,12 @@ class Server {
     const answer = await fetch(this.url + path, { headers: this.headers });
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
+  }
+
+  /** A token of this user. */
+  async tokenOf(user) {
+    const { stdout } = await run(binary, ["token", "create", "--user", user, "--data", this.data]);
+    return /hw_\w+/.exec(stdout)[0];
   }
 
   /** What lets a client in that can set no header. */

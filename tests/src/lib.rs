@@ -7,6 +7,8 @@ mod fixture;
 pub mod host;
 pub mod http;
 mod process;
+#[cfg(test)]
+mod scripts;
 mod server;
 mod socket;
 mod tls;

@@ -1,46 +1,33 @@
 // Measures the web app in a real browser against the real binary, and prints the figures beside their floors:
 // time from a program's write to its glyph, long frames during 10 MB/s, heap after 100 MB, time to interactive, click on
 // Run to first output. Needs `npm run build` and HEADWATER_BIN.
-// `npm run bench -- latency stream heap load run` selects some of them.
-import { chromium } from 'playwright-core';
+// `node bench/bench.mjs latency stream heap load run` selects some of them.
+import {
+  beside,
+  flood,
+  framesBeside,
+  heapOf,
+  launch,
+  noteFrames,
+  notedFrames,
+  noteGlyphs,
+  openPage,
+  print,
+  quantile,
+  readsOnly,
+  runParts,
+  spreadBeside,
+} from './common.mjs';
 import { TestServer } from '../tests/server.mjs';
 
-const wanted = process.argv.slice(2);
-const does = (name) => wanted.length === 0 || wanted.includes(name);
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
-args.push('--disable-component-update', '--disable-sync', '--enable-precise-memory-info');
-
 const server = await TestServer.create();
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args });
-const figures = [];
-const print = (name, value) => {
-  figures.push([name, value]);
-  console.log(`${name.padEnd(52)} ${value}`);
-};
-
+const browser = await launch();
+const open = (path) => openPage(browser, server, path);
 try {
-  if (does('latency')) await latency();
-  if (does('stream')) await stream();
-  if (does('heap')) await heap();
-  if (does('load')) await load();
-  if (does('run')) await run();
+  await runParts({ latency, stream, heap, load, run }, process.argv.slice(2));
 } finally {
   await browser.close();
   await server.close();
-}
-
-/** Prints a time, its floor and their ratio. */
-function beside(name, ours, floor, what) {
-  print(name, `${Math.round(ours)} ms; ${what}: ${Math.round(floor)} ms; ${(ours / floor).toFixed(2)}x`);
-}
-
-/** A page that is signed in. */
-async function open(path) {
-  const context = await browser.newContext({ baseURL: server.url, viewport: { width: 1440, height: 900 } });
-  const page = await context.newPage();
-  await page.request.get(`${server.url}/login?token=${server.token}`, { maxRedirects: 0 });
-  await page.goto(path);
-  return page;
 }
 
 /** Starts a program that waits for `go`, so that the page is ready when it begins. */
@@ -56,11 +43,6 @@ async function go(id) {
 /** Waits until the page has all events. */
 async function complete(page) {
   await page.locator('[role=log][data-phase=closed]').waitFor({ timeout: 180_000 });
-}
-
-function quantile(values, share) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
 /**
@@ -90,115 +72,47 @@ async function latency() {
   await complete(page);
   const ours = await page.evaluate(() => window.latencies);
   const bare = await floor.evaluate(() => window.latencies);
-  for (const [name, share] of [
-    ['median', 0.5],
-    ['p95', 0.95],
-  ]) {
-    beside(`write to glyph, ${name}`, quantile(ours, share), quantile(bare, share), 'an empty page');
-  }
-  print('write to glyph, lines measured', `${ours.length}; ${bare.length} on the empty page`);
+  spreadBeside('write to glyph', ours, bare, 'an empty page');
   await page.context().close();
   await floor.context().close();
 }
 
-/** Notes for each line `at TIME` when the frame that shows it has been drawn. */
-async function noteGlyphs(page, root, rows) {
-  await page.evaluate(
-    ([rootSelector, rowSelector]) => {
-      const seen = new Set();
-      window.latencies = [];
-      const look = () => {
-        const now = Date.now();
-        for (const element of document.querySelectorAll(rowSelector)) {
-          const at = /^at (\d+)$/.exec(element.textContent ?? '')?.[1];
-          if (!at || seen.has(at)) continue;
-          seen.add(at);
-          window.latencies.push(now - Number(at));
-        }
-      };
-      // Whether the present microtask belongs to a frame callback, so that its change is drawn in that frame.
-      let isInFrame = false;
-      const request = window.requestAnimationFrame.bind(window);
-      window.requestAnimationFrame = (callback) =>
-        request((now) => {
-          isInFrame = true;
-          // The observer's microtask was queued before this one.
-          queueMicrotask(() => queueMicrotask(() => (isInFrame = false)));
-          callback(now);
-        });
-      // A task that a frame callback posts runs after the frame was drawn.
-      const afterFrame = () => {
-        const { port1, port2 } = new MessageChannel();
-        port1.onmessage = look;
-        port2.postMessage(0);
-      };
-      const observed = { subtree: true, childList: true, characterData: true };
-      new MutationObserver(() => (isInFrame ? afterFrame() : request(afterFrame))).observe(
-        document.querySelector(rootSelector),
-        observed,
-      );
-    },
-    [root, rows],
-  );
-}
-
-/** 10 MB/s for ten seconds. */
+/** 10 MB/s for ten seconds, then the same to a page that only reads it. */
 async function stream() {
-  const { id } = await start(
-    [
-      'import sys,time',
-      'line = b"the quick brown fox \\x1b[32mjumps\\x1b[0m over the lazy dog 0123456789 abcdefghijkl\\n"',
-      'part = line * (100000 // len(line))',
-      'begin = time.time(); sent = 0',
-      'while sent < 100_000_000:',
-      '  sys.stdout.buffer.write(part); sys.stdout.buffer.flush(); sent += len(part)',
-      '  ahead = sent / 10_000_000 - (time.time() - begin)',
-      '  if ahead > 0: time.sleep(ahead)',
-      'sys.stderr.write("took %.1f" % (time.time() - begin))',
-    ].join('\n'),
-  );
+  const { id } = await start(flood(10));
   const page = await open(`/executions/${id}`);
   await page.getByRole('log').waitFor();
-  await page.evaluate(() => {
-    window.frames_ = [];
-    window.long = [];
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) window.long.push(Math.round(entry.duration));
-    }).observe({ type: 'longtask' });
-    let before = performance.now();
-    const tick = (now) => {
-      window.frames_.push(now - before);
-      before = now;
-      requestAnimationFrame(tick);
-    };
-    requestAnimationFrame(tick);
-  });
+  await noteFrames(page);
   const client = await page.context().newCDPSession(page);
   await client.send('Performance.enable', { timeDomain: 'threadTicks' });
   const begin = Date.now();
   await go(id);
   await complete(page);
-  const { frames, long, lines } = await page.evaluate(() => ({
-    frames: window.frames_,
-    long: window.long,
-    lines: document.querySelector('[role=log]')?.getAttribute('data-lines'),
-  }));
+  const took = (Date.now() - begin) / 1000;
+  const ours = await notedFrames(page);
+  const lines = await page.getByRole('log').getAttribute('data-lines');
   const { metrics } = await client.send('Performance.getMetrics');
   const metric = (name) => metrics.find((one) => one.name === name)?.value ?? 0;
-  print('10 MB/s: frames', `${frames.length} in ${((Date.now() - begin) / 1000).toFixed(1)} s, ${lines} lines`);
-  print(
-    '10 MB/s: frames over 50 ms',
-    `${frames.filter((ms) => ms > 50).length}, longest ${Math.round(Math.max(...frames))} ms`,
-  );
-  print(
-    '10 MB/s: tasks of the page over 50 ms',
-    `${long.length}${long.length > 0 ? `, longest ${Math.max(...long)} ms` : ''}`,
-  );
+  await page.context().close();
+  const floor = await streamToReader();
+  print('10 MB/s: frames', `${ours.frames.length} in ${took.toFixed(1)} s, ${lines} lines`);
+  framesBeside('10 MB/s', ours, floor, 'a page that only reads');
   print(
     '10 MB/s: main thread busy',
     `${metric('TaskDuration').toFixed(1)} s of CPU (script ${metric('ScriptDuration').toFixed(1)}, layout ${metric('LayoutDuration').toFixed(1)}, style ${metric('RecalcStyleDuration').toFixed(1)})`,
   );
+}
+
+async function streamToReader() {
+  const { id } = await start(flood(10));
+  const page = await open('/healthz');
+  await readsOnly(page, id);
+  await noteFrames(page);
+  await go(id);
+  await page.evaluate(() => window.isRead);
+  const noted = await notedFrames(page);
   await page.context().close();
+  return noted;
 }
 
 /** The memory of the page with 100 MB behind it, and after scrolling through it. */
@@ -209,19 +123,12 @@ async function heap() {
   await go(id);
   await server.api('GET', `/v1/executions/${id}?wait=60s`);
   const page = await open('/history');
-  const client = await page.context().newCDPSession(page);
-  await client.send('HeapProfiler.enable');
-  const used = async () => {
-    await client.send('HeapProfiler.collectGarbage');
-    const { usedSize } = await client.send('Runtime.getHeapUsage');
-    return usedSize / 1e6;
-  };
-  const before = await used();
+  const before = await heapOf(page);
   const begin = Date.now();
   await page.goto(`/executions/${id}`);
   await page.locator('[role=log][data-lines="1250000"]').waitFor({ timeout: 180_000 });
   print('100 MB: loaded in', `${((Date.now() - begin) / 1000).toFixed(1)} s`);
-  print('100 MB: heap of the page', `${(await used()).toFixed(0)} MB (without: ${before.toFixed(0)} MB)`);
+  beside('100 MB: heap of the page', await heapOf(page), before, 'without', 'MB');
   const scroll = async (share) => {
     const from = Date.now();
     await page.evaluate((value) => {
@@ -236,7 +143,7 @@ async function heap() {
   const times = [];
   for (const share of [0, 0.5, 0.1, 0.9, 0.3, 0.7, 0.01, 0.6]) times.push(await scroll(share));
   print('100 MB: jump to a dropped part, median', `${quantile(times, 0.5)} ms, longest ${Math.max(...times)} ms`);
-  print('100 MB: heap after jumping about', `${(await used()).toFixed(0)} MB`);
+  beside('100 MB: heap after jumping about', await heapOf(page), before, 'without', 'MB');
   await page.context().close();
 }
 

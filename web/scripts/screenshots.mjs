@@ -1,9 +1,12 @@
 // Takes pictures of every page, in both themes and at phone size, into docs/screenshots. Needs a built app, the binary
-// (HEADWATER_BIN) and Chromium.
+// (HEADWATER_BIN), the scripted model beside it, and Chromium. SCREENSHOTS is another folder, for pictures to look at: it
+// gets a smaller window, too.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import { ScriptedModel } from '../tests/model.mjs';
 import { TestServer } from '../tests/server.mjs';
+import { converse, script } from './conversation.mjs';
 
 const folder = process.env.SCREENSHOTS ?? fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
 const only = process.argv.slice(2);
@@ -12,6 +15,9 @@ const views = [
   { name: 'light', viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
   { name: 'dark', viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
   { name: 'phone-light', viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true, isMobile: true },
+  ...(process.env.SCREENSHOTS
+    ? [{ name: 'small-light', viewport: { width: 1024, height: 768 }, colorScheme: 'light' }]
+    : []),
   { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true },
 ];
 
@@ -69,7 +75,7 @@ printf 'see https://example.org/builds/1024\n'; exit 101`;
   const log = await start(runs, { shell: build });
   await start(runs, { shell: 'echo waiting for work; sleep 600' });
   await server.api('POST', runs, { argv: ['python3', '-m', 'http.server', '8000', '--directory', 'site'] });
-  return { session: project.id, log };
+  return { session: project.id, log, ...(await converse(server, project.id)) };
 }
 
 const settle = (page) => page.waitForLoadState('networkidle', { timeout: 5000 }).catch(() => undefined);
@@ -113,6 +119,36 @@ const pages = [
       await page.frameLocator('iframe').getByRole('heading').first().waitFor();
     },
   },
+  {
+    name: 'chat',
+    path: ({ chat }) => `/chat/${chat}`,
+    ready: (page) => page.getByRole('cell', { name: '3 words' }).first(),
+    async act(page) {
+      // The command, the patch and the tests, rather than the end of the answer.
+      await page.locator('[data-tool=exec_command]').first().scrollIntoViewIfNeeded();
+      await page.locator('.line.right').first().waitFor();
+    },
+  },
+  {
+    name: 'chat-running',
+    path: ({ running }) => `/chat/${running}`,
+    ready: (page) => page.locator('[data-row].stderr').filter({ hasText: 'waiting for the database' }),
+  },
+  {
+    name: 'chat-approval',
+    path: ({ approval }) => `/chat/${approval}`,
+    ready: (page) => page.getByRole('button', { name: 'Allow once' }),
+  },
+  {
+    name: 'chat-list',
+    path: () => '/chat',
+    ready: (page) => page.getByText('What should be done?'),
+    async act(page) {
+      const list = page.getByRole('button', { name: 'Show the list of conversations' });
+      if (await list.isVisible()) await list.click();
+      await page.getByRole('link', { name: /commas/ }).waitFor();
+    },
+  },
   { name: 'execution', path: ({ log }) => `/executions/${log}`, ready: (page) => page.getByText('case_40').first() },
   {
     name: 'history',
@@ -131,7 +167,9 @@ const pages = [
   { name: 'tokens', path: () => '/settings/tokens', ready: (page) => page.getByText('first').first() },
 ];
 
-const server = await TestServer.create();
+const model = await ScriptedModel.start(script);
+const section = `[models.local]\napi = "openai-chat"\nbase_url = "${model.url}/v1"\nmodel = "scripted"\ndefault = true\n`;
+const server = await TestServer.create({ config: section });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
@@ -167,5 +205,6 @@ try {
 } finally {
   await browser.close();
   await server.close();
+  await model.close();
 }
 process.exitCode = failures > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 // A server that is killed in the middle: the turn goes on, and the page shows everything once.
-import { answer, begin, cards, code, ended, expect, on, rows, signal, until, withModel } from './chat';
+import { answer, begin, box, cards, code, ended, expect, on, rows, signal, until, withModel } from './chat';
 
 const test = withModel([
   on('long answer', { text: 'The first half {{hold}}and the second half.' }, { text: 'and the second half.' }),
@@ -21,13 +21,20 @@ test('a reload in the middle of an answer loses and doubles nothing', async ({ a
   expect(text.match(/second half/g)).toHaveLength(1);
 });
 
-test('a server that is killed in the middle of an answer goes on with it', async ({ app, server, model }) => {
+test('a server that is killed in the middle of an answer goes on with it', async ({ app, server }) => {
   await begin(app, 'long answer');
   await expect(answer(app)).toContainText('The first half');
   await server.stop('SIGKILL');
   await expect(app.getByText('The connection was lost').first()).toBeVisible();
+  // Whoever writes meanwhile sees what they write.
+  const state = app.locator('.connection .bar');
+  await expect(state).toContainText('The server does not answer');
+  await box(app).fill('a draft');
+  const [bar, form] = [await state.boundingBox(), await app.locator('form.composer').boundingBox()];
+  expect((bar?.y ?? 0) + (bar?.height ?? 0)).toBeLessThan(form?.y ?? 0);
   await server.start();
-  await model.release().catch(() => undefined);
+  await expect(state).toBeHidden();
+  await expect(box(app)).toHaveValue('a draft');
   await expect(answer(app)).toContainText('second half', { timeout: 60_000 });
   await ended(app);
   const text = await answer(app).innerText();

@@ -1,5 +1,5 @@
 // Tool cards: live output, how it ended, consent, questions, plans, changes.
-import { answer, begin, box, cards, code, ended, expect, on, rows, signal, until, withModel } from './chat';
+import { answer, askAlways, begin, box, cards, code, ended, expect, on, rows, signal, until, withModel } from './chat';
 import { expectAccessible } from './harness';
 
 const run = (runtime: string, text: string) => ({ tool_calls: [code(runtime, text)] });
@@ -14,6 +14,7 @@ const PATCH = `*** Begin Patch
 const test = withModel([
   on('quick stdout', run('terminal', 'echo "Hello"'), DONE),
   on('five lines', run('python', 'for i in range(5):\n    print("line", i)'), DONE),
+  on('no tool', { text: 'No tool was needed.' }),
   on('to stderr', run('terminal', 'ls /nonexistent-folder'), DONE),
   on(
     'both streams',
@@ -34,7 +35,7 @@ const test = withModel([
       tool_calls: [
         {
           name: 'exec_command',
-          arguments: { cmd: 'echo asked', sandbox_permissions: 'require_escalated', justification: 'May I?' },
+          arguments: { cmd: 'touch asked; echo asked', justification: 'May I?' },
         },
       ],
     },
@@ -87,7 +88,7 @@ const test = withModel([
 // Each flow takes seconds; machines that build at the same time take longer.
 test.describe.configure({ timeout: 120_000 });
 
-test('shows quick output, its exit code, and what the model received', async ({ app }) => {
+test('41, 46, 47: quick output of the shell, its exit code, what the model received, copy', async ({ app }) => {
   await begin(app, 'quick stdout');
   const card = cards(app, 'code_execution');
   await expect(card).toHaveAttribute('data-state', 'succeeded');
@@ -104,7 +105,7 @@ test('shows quick output, its exit code, and what the model received', async ({ 
   await expectAccessible(app);
 });
 
-test('shows the lines of a program, and all of them after a reload', async ({ app }) => {
+test('42: the lines of a loop in Python, and all of them after a reload', async ({ app }) => {
   await begin(app, 'five lines');
   const card = cards(app, 'code_execution');
   const lines = Array.from({ length: 5 }, (_, n) => `line ${n}`);
@@ -115,7 +116,27 @@ test('shows the lines of a program, and all of them after a reload', async ({ ap
   await expect(card).toHaveAttribute('data-state', 'succeeded');
 });
 
-test('tells stderr apart, and shows an error in its colour', async ({ app }) => {
+test('an answer without a tool does not load all outputs again', async ({ app }) => {
+  await begin(app, 'quick stdout');
+  await expect(answer(app)).toContainText('That is all.');
+  await ended(app);
+  const loads: string[] = [];
+  app.on('request', (request) => {
+    if (request.method() === 'GET' && /\/conversations\/cnv_\w+$/.test(request.url())) loads.push(request.url());
+  });
+  await box(app).fill('no tool');
+  await box(app).press('Enter');
+  await expect(answer(app)).toContainText('No tool was needed.');
+  await ended(app);
+  expect(loads).toEqual([]);
+  await box(app).fill('quick stdout');
+  await box(app).press('Enter');
+  await expect(answer(app)).toContainText('That is all.');
+  await ended(app);
+  expect(loads).toHaveLength(1);
+});
+
+test('43, 44: stderr is told apart, alone and between stdout, and an error has its colour', async ({ app }) => {
   await begin(app, 'to stderr');
   const card = cards(app, 'code_execution');
   await expect(card).toHaveAttribute('data-state', 'failed');
@@ -129,7 +150,7 @@ test('tells stderr apart, and shows an error in its colour', async ({ app }) => 
   await expect(second.locator('[data-row].stderr .text')).toHaveText(['err']);
 });
 
-test('shows output while the program runs', async ({ app, server }) => {
+test('45: output appears while the program runs, also after a reload in the middle', async ({ app, server }) => {
   const id = await begin(app, 'step by step');
   const card = cards(app, 'code_execution');
   await expect(rows(card)).toHaveText(['one']);
@@ -180,7 +201,7 @@ test('shows two calls that run at once, each with its own output', async ({ app,
   await expect(both.nth(0)).toHaveAttribute('data-state', 'succeeded');
 });
 
-test('follows the end unless the reader scrolled up', async ({ app, server }) => {
+test('46: the card follows the end unless the reader scrolled up', async ({ app, server }) => {
   const id = await begin(app, 'many lines');
   const card = cards(app, 'code_execution');
   await expect(rows(card).filter({ hasText: /^400$/ })).toBeVisible();
@@ -195,11 +216,33 @@ test('follows the end unless the reader scrolled up', async ({ app, server }) =>
   expect(await log.evaluate((element) => element.scrollTop)).toBe(top);
 });
 
+test('folds long output, unfolds it, and finds text in all of it', async ({ app, server }) => {
+  const id = await begin(app, 'many lines');
+  const card = cards(app, 'code_execution');
+  // The session is there once the program prints.
+  await expect(rows(card).filter({ hasText: /^400$/ })).toBeVisible();
+  await signal(server, id, 'go');
+  await ended(app);
+  const log = card.getByRole('log');
+  // Below the first twenty lines.
+  await log.evaluate((element) => (element.scrollTop = 200));
+  await expect(card.getByRole('button', { name: 'Show all' })).toBeVisible();
+  await card.getByRole('button', { name: 'Search the output' }).click();
+  await card.getByLabel('Search the output').fill('^25\\d$');
+  await card.getByRole('button', { name: 'Regular expression' }).click();
+  await expect(card.getByRole('search')).toContainText('10');
+  await card.getByLabel('Search the output').press('Enter');
+  await expect(card.locator('.hit.current')).toBeVisible();
+  await app.keyboard.press('Escape');
+  await expect(card.getByRole('search')).toBeHidden();
+});
+
 test('asks for consent, and takes yes and no', async ({ app }) => {
+  await askAlways(app);
   await begin(app, 'ask first');
   const card = cards(app, 'exec_command').last();
   const question = card.getByRole('group', { name: 'May the agent do this?' });
-  await expect(question).toContainText('echo asked');
+  await expect(question).toContainText('touch asked; echo asked');
   await expect(card).toHaveAttribute('data-state', 'approval');
   await expectAccessible(app);
   await question.getByLabel('Reason (optional, for the agent)').fill('not today');

@@ -49,11 +49,20 @@ export const rows = (card: ReturnType<typeof cards>) => card.locator('[data-row]
 
 /** Opens a new conversation, sends a message and waits until it is in the address. Returns its id. */
 export async function begin(page: Page, text: string): Promise<string> {
-  await page.goto('/chat');
+  // What was chosen for the next conversation holds until the page is left.
+  if (new URL(page.url()).pathname !== '/chat') await page.goto('/chat');
   await box(page).fill(text);
   await box(page).press('Enter');
   await expect(page).toHaveURL(/\/chat\/cnv_/);
   return page.url().split('/').pop() ?? '';
+}
+
+/** Chooses that the agent asks before commands, for the conversations that are begun from now on. */
+export async function askAlways(page: Page): Promise<void> {
+  await page.goto('/chat');
+  await page.getByRole('button', { name: 'How the agent works' }).click();
+  await page.getByRole('menuitem', { name: 'Ask before most commands' }).click();
+  await expect(page.getByRole('button', { name: 'How the agent works' })).toContainText('Ask before most commands');
 }
 
 /** Waits until the agent has ended its turn. */

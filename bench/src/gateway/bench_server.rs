@@ -11,7 +11,7 @@ use serde_json::json;
 use super::http::Http;
 use super::socket::Socket;
 use crate::bench_worker::{Effort, ROOMY};
-use crate::process::rss_mib;
+use crate::process::{anonymous_mib, rss_mib};
 
 /// The header that requests events.
 pub const EVENTS: &str = "Accept: text/event-stream\r\n";
@@ -32,9 +32,14 @@ pub struct BenchServer {
 impl BenchServer {
     /// Starts a server with this many prepared sessions.
     pub async fn start(pool: u32) -> Result<Self> {
+        Self::configured(pool, "").await
+    }
+
+    /// The same with further sections of the configuration.
+    pub async fn configured(pool: u32, sections: &str) -> Result<Self> {
         let options = ServerOptions {
             args: ["--requests-per-second", "0"].map(str::to_owned).to_vec(),
-            config: Some(format!("pool = {pool}\n{ROOMY}")),
+            config: Some(format!("pool = {pool}\n{ROOMY}{sections}")),
             ..ServerOptions::default()
         };
         let server = TestServer::with(options).await?;
@@ -50,6 +55,11 @@ impl BenchServer {
     /// Attaches to an execution by WebSocket.
     pub async fn attach(&self, id: &str) -> Result<Socket> {
         Socket::open(self.http().await?, &format!("/v1/executions/{id}/attach")).await
+    }
+
+    /// The data folder.
+    pub fn data(&self) -> &std::path::Path {
+        self.server.data()
     }
 
     /// A folder on the same disk as the logs.
@@ -78,6 +88,12 @@ impl BenchServer {
     pub async fn rss_mib(&self) -> Result<f64> {
         let [gateway, worker] = self.pids().await?;
         Ok(rss_mib(gateway)? + rss_mib(worker)?)
+    }
+
+    /// What gateway and worker have allocated, in MiB: no pages of files.
+    pub async fn anonymous_mib(&self) -> Result<f64> {
+        let [gateway, worker] = self.pids().await?;
+        Ok(anonymous_mib(gateway)? + anonymous_mib(worker)?)
     }
 
     /// Waits until the pool has this many sessions.

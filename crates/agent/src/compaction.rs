@@ -80,7 +80,7 @@ pub(crate) async fn compact(work: &Work, model: &Arc<dyn Model>) -> Result<Compa
         return Ok(Compaction::Nothing);
     };
     let items = vec![Item::User(vec![Content::Text(history)])];
-    let prompt = Prompt { system: SYSTEM.to_owned(), items, tools: Vec::new(), cache_key: None };
+    let prompt = Prompt { system: SYSTEM.to_owned(), items, ..Prompt::default() };
     let written = tokio::select! {
         () = work.context.stop.cancelled() => return Ok(Compaction::Stopped),
         written = write(model, &prompt) => written,

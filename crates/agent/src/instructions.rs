@@ -48,6 +48,12 @@ pub(crate) async fn build(work: &Work) -> String {
     parts.push(environment(agent.as_ref(), &work.context.journal.id().to_string()));
     parts.push(permissions(settings));
     parts.extend(work.tools.servers.problems.iter().map(|problem| format!("Note: {problem}.")));
+    if settings.web_search && work.context.model.as_ref().is_some_and(|model| !model.can_search_web()) {
+        parts.push(
+            "Note: the person allows a web search, and the API of this model has none. Say so if it matters."
+                .to_owned(),
+        );
+    }
     if let Some(own) = settings.instructions.as_deref().filter(|text| !text.trim().is_empty()) {
         parts.push(format!("The person's instructions:\n\n{own}"));
     }

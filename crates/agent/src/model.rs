@@ -22,6 +22,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod think_tags;
+mod web_search;
 
 pub use self::config::{Api, ModelConfig, ModelConfigs, check as check_configs};
 pub use self::provider::Provider;
@@ -46,6 +47,22 @@ pub struct Prompt {
     pub tools: Vec<ToolSpec>,
     /// A key under which a provider may cache the beginning of the prompt: the conversation.
     pub cache_key: Option<String>,
+    /// The tokens that it may write at most; the configuration may allow fewer.
+    pub max_output_tokens: Option<u64>,
+    /// Whether a call that fails is not repeated: nobody waits for the answer.
+    pub is_tried_once: bool,
+    /// Whether the provider may search the web for the model.
+    pub web_search: bool,
+}
+
+impl Prompt {
+    /// The tokens that the answer may have, if anything bounds them.
+    fn output_tokens(&self, config: &ModelConfig) -> Option<u64> {
+        match (self.max_output_tokens, config.max_output_tokens) {
+            (Some(wanted), Some(most)) => Some(wanted.min(most)),
+            (wanted, most) => wanted.or(most),
+        }
+    }
 }
 
 /// A tool, as a model sees it.
@@ -164,6 +181,11 @@ pub enum ModelEvent {
         /// The part.
         part: u32,
     },
+    /// What the provider has done for the model: one sentence for a person.
+    Notice {
+        /// The sentence.
+        text: String,
+    },
     /// What the call used.
     Usage(ModelUsage),
     /// The answer is complete: always the last event, exactly once.
@@ -232,6 +254,11 @@ pub trait Model: Debug + Send + Sync + 'static {
 
     /// How many tokens of prompt and answer it can hold.
     fn context_tokens(&self) -> u64;
+
+    /// Whether its provider can search the web for it.
+    fn can_search_web(&self) -> bool {
+        false
+    }
 
     /// Calls it. Failures before the first event were repeated as far as that helps; after it, the caller decides.
     /// Dropping the stream ends the call.

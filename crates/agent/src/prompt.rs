@@ -5,7 +5,7 @@ mod files;
 use headwater_protocol::conversation::{Attachment, Conversation, Message, MessageRole, Part, ToolCall};
 use serde_json::{Value, json};
 
-use crate::model::{Content, Item, Prompt};
+use crate::model::{Content, Item, Model, Prompt};
 use crate::work::Work;
 
 pub(crate) use files::read_text;
@@ -29,7 +29,9 @@ enum Piece {
 
 /// The prompt for the next step.
 pub(crate) async fn build(work: &Work, system: &str) -> Prompt {
-    let mut drafts = work.read(|now| drafts(now, work.turn.model.as_deref()));
+    // Not the name in the turn, which is none if the person has chosen none.
+    let model = work.context.model.as_deref();
+    let mut drafts = work.read(|now| drafts(now, model.map(Model::name)));
     drop_old_images(&mut drafts);
     let mut items = Vec::new();
     for draft in drafts {
@@ -42,7 +44,9 @@ pub(crate) async fn build(work: &Work, system: &str) -> Prompt {
         });
     }
     let cache_key = Some(work.context.journal.id().to_string());
-    Prompt { system: system.to_owned(), items, tools: work.tools.specs(), cache_key }
+    let web_search = work.context.settings.web_search && model.is_some_and(Model::can_search_web);
+    let tools = work.tools.specs();
+    Prompt { system: system.to_owned(), items, tools, cache_key, web_search, ..Prompt::default() }
 }
 
 async fn resolve(work: &Work, pieces: Vec<Piece>) -> Vec<Content> {

@@ -77,6 +77,9 @@ impl Recorder {
             ModelEvent::ToolCall { part, id, name } => self.begin_call(part, &id, name, out),
             ModelEvent::Arguments { part, delta } => self.arguments(part, &delta, out),
             ModelEvent::PartEnded { part } => self.end(part, out),
+            ModelEvent::Notice { text } => {
+                out.push(ConversationEvent::Noticed { message_id: self.message_id.clone(), text });
+            }
             ModelEvent::Usage(usage) => self.usage = Some(usage),
             ModelEvent::Finished(reason) => {
                 for part in self.open.keys().copied().collect::<Vec<_>>() {

@@ -99,10 +99,11 @@ impl Toolbox {
         self.servers.key(name).filter(|_| !self.is_plan_mode).map(Tool::Mcp)
     }
 
-    /// Whether a tool must run alone: it changes files without starting a program.
+    /// Whether a tool must run alone: it changes files without starting a program, or counts the sub-agents that are open.
     pub(crate) fn is_exclusive(&self, name: &str) -> bool {
         match self.find(name) {
             Some(Tool::Session(tool)) => session::changes_files(tool),
+            Some(Tool::Own(Own::Spawn | Own::Resume)) => true,
             _ => false,
         }
     }

@@ -39,6 +39,8 @@ pub struct TurnSettings {
     pub depth: u32,
     /// What the operator or the person adds to the instructions.
     pub instructions: Option<String>,
+    /// Whether the model's provider may search the web for it.
+    pub web_search: bool,
 }
 
 impl Default for TurnSettings {
@@ -50,6 +52,7 @@ impl Default for TurnSettings {
             is_interactive: true,
             depth: 0,
             instructions: None,
+            web_search: false,
         }
     }
 }

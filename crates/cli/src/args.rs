@@ -1,6 +1,7 @@
 //! The command-line arguments.
 
 mod account;
+mod chat;
 mod executions;
 mod limits;
 mod mcp;
@@ -21,6 +22,7 @@ pub use self::account::{
     AuditArgs, CompletionArgs, ContextAction, ContextArgs, LanguagesArgs, LoginArgs, LogoutArgs, ManArgs,
     OpenArgs, UsageArgs, VersionArgs,
 };
+pub use self::chat::{ChatArgs, HereArgs};
 pub use self::executions::{AttachArgs, ForgetArgs, KillArgs, LogsArgs, PruneArgs, PsArgs};
 pub use self::limits::{LimitArgs, millis};
 pub use self::mcp::{
@@ -118,6 +120,8 @@ pub enum Command {
     Logout(LogoutArgs),
     /// List the stored contexts, and select the one that commands use
     Context(ContextArgs),
+    /// Talk to an agent that works in a session, or in the current folder
+    Chat(Box<ChatArgs>),
     /// Give an AI agent its tools: serve the Model Context Protocol on standard input and output
     Mcp(McpArgs),
     /// Serve the HTTP API, by default on 127.0.0.1:8080

@@ -3,6 +3,7 @@
 pub mod about;
 pub mod attach;
 pub mod audit;
+pub mod chat;
 #[cfg(target_os = "linux")]
 pub mod config;
 pub mod cp;

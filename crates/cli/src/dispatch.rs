@@ -129,6 +129,7 @@ async fn with_engine(place: Place, command: Command) -> Result<u8, CommandError>
         Command::Kill(args) => commands::kill::kill(&place, &args).await,
         Command::Forget(args) => commands::forget::forget(&place, &args).await,
         Command::Prune(args) => commands::prune::prune(&place, &args).await,
+        Command::Chat(args) => Box::pin(commands::chat::chat(&place, &args)).await,
         Command::Token(args) => commands::token::token(&place.data, place.server.as_ref(), args).await,
         Command::User(args) => commands::user::user(&place.data, place.server.as_ref(), args).await,
         Command::Cp(args) => Box::pin(commands::cp::cp(&place, &args)).await,

@@ -294,7 +294,7 @@ pub async fn pages_of(
 }
 
 /// Reads all pages of a list.
-async fn pages<T>(
+pub async fn pages<T>(
     page: impl AsyncFn(Option<String>) -> std::result::Result<PageBody<T>, ClientError>,
 ) -> Result<Vec<T>> {
     let (mut all, mut cursor) = (Vec::new(), None);

@@ -55,6 +55,11 @@ pub fn message(text: &str) -> String {
     escaped(text, |c| c == '\n', as_source).replace('\n', "\n  ")
 }
 
+/// Escapes a text of several lines. Tabs are kept, too.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| matches!(c, '\n' | '\t'), as_source)
+}
+
 /// A JSON value on one line, escaped.
 pub fn json(value: &Value) -> String {
     json_lines(&value.to_string()).into_owned()

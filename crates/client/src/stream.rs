@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use headwater_protocol::api::read_event;
 use headwater_protocol::{Event, ExecutionId};
-use headwater_sse::Parser;
+use headwater_sse::{Message, Parser};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{RequestBuilder, Response};
 use tokio::time::{Instant, timeout};
@@ -32,16 +32,16 @@ pub(crate) enum Received {
 
 /// An open connection and its parser.
 #[derive(Debug)]
-pub(crate) struct EventStream {
+pub(crate) struct Messages {
     client: Client,
     answer: Response,
     parser: Parser,
     opened: Instant,
     /// Whether an event has come.
-    has_received: bool,
+    pub(crate) has_received: bool,
 }
 
-impl EventStream {
+impl Messages {
     /// Sends the request and checks that the answer is an event stream.
     pub(crate) async fn open(client: &Client, request: RequestBuilder) -> Result<Self> {
         let request = request.header("Accept", "text/event-stream").header("Cache-Control", "no-store");
@@ -54,48 +54,70 @@ impl EventStream {
         Ok(Self { client: client.clone(), answer, parser, opened, has_received: false })
     }
 
-    /// The id of the execution, if the answer's headers contain it.
-    pub(crate) fn execution_id(&self) -> Option<ExecutionId> {
-        let place = self.answer.headers().get(LOCATION)?.to_str().ok()?;
-        place.split('/').find_map(|part| part.parse().ok())
-    }
-
     /// Whether the connection worked.
     pub(crate) fn was_stable(&self) -> bool {
         self.has_received || self.opened.elapsed() >= STABLE_AFTER
     }
 
-    /// Whether an event has come.
-    pub(crate) const fn has_received(&self) -> bool {
-        self.has_received
-    }
-
-    /// The next event. Cancelling this future loses nothing.
-    pub(crate) async fn next(&mut self) -> Result<Received> {
+    /// The next message; `None` if the server ended the stream. Cancelling this future loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Option<Message>> {
         loop {
-            while let Some(message) = self.parser.next().map_err(ClientError::malformed)? {
-                match &message.event[..] {
-                    b"started" | b"stdout" | b"stderr" | b"output" | b"gap" | b"exited" | b"closed" => {
-                        self.has_received = true;
-                        return read_event(&message.data)
-                            .map(Received::Event)
-                            .map_err(ClientError::malformed);
-                    }
-                    b"reconnect" => return Ok(Received::Reconnect),
-                    b"error" => {
-                        return Err(ClientError::Api(Box::new(ApiError::read(0, None, &message.data))));
-                    }
-                    // A newer server may send unknown events.
-                    _ => {}
-                }
+            if let Some(message) = self.parser.next().map_err(ClientError::malformed)? {
+                return match &message.event[..] {
+                    b"error" => Err(ClientError::Api(Box::new(ApiError::read(0, None, &message.data)))),
+                    _ => Ok(Some(message)),
+                };
             }
             match timeout(self.client.idle_timeout(), self.answer.chunk()).await {
                 Err(_) => return Err(silent()),
                 Ok(Ok(Some(chunk))) => self.parser.push(chunk),
-                Ok(Ok(None)) => return Ok(Received::End),
+                Ok(Ok(None)) => return Ok(None),
                 Ok(Err(error)) => return Err(self.client.request_error(&error)),
             }
         }
+    }
+}
+
+/// The stream of an execution's log.
+#[derive(Debug)]
+pub(crate) struct EventStream(Messages);
+
+impl EventStream {
+    /// Opens it.
+    pub(crate) async fn open(client: &Client, request: RequestBuilder) -> Result<Self> {
+        Messages::open(client, request).await.map(Self)
+    }
+
+    /// The id of the execution, if the answer's headers contain it.
+    pub(crate) fn execution_id(&self) -> Option<ExecutionId> {
+        let place = self.0.answer.headers().get(LOCATION)?.to_str().ok()?;
+        place.split('/').find_map(|part| part.parse().ok())
+    }
+
+    /// Whether the connection worked.
+    pub(crate) fn was_stable(&self) -> bool {
+        self.0.was_stable()
+    }
+
+    /// Whether an event has come.
+    pub(crate) const fn has_received(&self) -> bool {
+        self.0.has_received
+    }
+
+    /// The next event. Cancelling this future loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Received> {
+        while let Some(message) = self.0.next().await? {
+            match &message.event[..] {
+                b"started" | b"stdout" | b"stderr" | b"output" | b"gap" | b"exited" | b"closed" => {
+                    self.0.has_received = true;
+                    return read_event(&message.data).map(Received::Event).map_err(ClientError::malformed);
+                }
+                b"reconnect" => return Ok(Received::Reconnect),
+                // A newer server may send unknown events.
+                _ => {}
+            }
+        }
+        Ok(Received::End)
     }
 }
 

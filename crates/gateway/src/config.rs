@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use self::auth::FileAuth;
 pub use self::auth::{AuthConfig, JwtConfig, KeySource};
 pub use self::ip_range::{Network, NotANetwork};
+pub(crate) use self::models::check_mcp_server;
 pub use self::preview::PreviewUrl;
 pub use self::quotas::{Action, Quota, Quotas, Watchdog};
 use self::quotas::{FileQuotas, FileWatchdog};

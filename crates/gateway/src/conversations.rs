@@ -10,17 +10,20 @@ mod attachments;
 mod children;
 mod create;
 mod delete;
+mod export;
 mod limits;
 mod live;
+mod mcp_servers;
 mod messages;
 pub(crate) mod models;
 mod place;
 mod reader;
 mod settings;
-
+mod titles;
 mod turns;
 mod wake;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,6 +34,7 @@ use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::create::conversation_body;
+pub(crate) use self::limits::MAX_ATTACHMENTS;
 pub(crate) use self::live::Live;
 pub(crate) use self::messages::NewRequest;
 pub(crate) use self::models::Models;
@@ -43,6 +47,11 @@ use crate::quota::owner_permits::OwnerPermits;
 /// A conversation that nobody has used for this long is dropped from memory.
 const IDLE: Duration = Duration::from_mins(1);
 
+/// Conversations that nobody uses and that stay in memory. More are dropped before that, the least recently used first.
+const MAX_RESTING: usize = 256;
+/// Bytes of their logs.
+const MAX_RESTING_BYTES: u64 = 64 << 20;
+
 /// The conversations of this server.
 #[derive(Debug)]
 pub(crate) struct Conversations {
@@ -52,6 +61,8 @@ pub(crate) struct Conversations {
     /// Turns that run at once.
     permits: OwnerPermits,
     watched: wake::Watched,
+    /// Exports that are in memory.
+    exports: OwnerPermits,
     /// The models of the configuration.
     pub(crate) models: Models,
 }
@@ -64,10 +75,15 @@ struct Slot {
 }
 
 impl Slot {
-    /// Whether nobody else holds it.
-    fn rests(&self, now: Instant) -> bool {
-        let is_held = self.cell.get().is_none_or(|live| Arc::strong_count(live) > 1);
-        !is_held && Arc::strong_count(&self.cell) == 1 && now.saturating_duration_since(self.used) >= IDLE
+    /// The bytes of its log, if nobody uses it now.
+    fn resting_bytes(&self) -> Option<u64> {
+        let live = self.cell.get().filter(|live| Arc::strong_count(live) == 1)?;
+        (Arc::strong_count(&self.cell) == 1).then(|| live.log_bytes())
+    }
+
+    /// Whether nobody has used it for a while.
+    fn is_idle(&self, now: Instant) -> bool {
+        self.resting_bytes().is_some() && now.saturating_duration_since(self.used) >= IDLE
     }
 }
 
@@ -75,8 +91,9 @@ impl Conversations {
     /// The conversations of this store. What they write is completed in `tasks`.
     pub(crate) fn new(store: Arc<dyn Store>, tasks: TaskTracker, models: Models) -> Self {
         let permits = OwnerPermits::new(limits::MAX_TURNS, limits::MAX_TURNS_OF_OWNER);
+        let exports = OwnerPermits::new(limits::MAX_EXPORTS, limits::MAX_EXPORTS_OF_OWNER);
         let (live, watched) = (Mutex::default(), wake::Watched::default());
-        Self { store, tasks, live, permits, watched, models }
+        Self { store, tasks, live, permits, watched, exports, models }
     }
 
     /// The conversation with this id, with its log folded. The caller has checked who may use it.
@@ -109,6 +126,9 @@ impl Conversations {
     fn slot(&self, id: &ConversationId) -> Arc<OnceCell<Arc<Live>>> {
         let now = Instant::now();
         let mut all = self.all();
+        if !all.contains_key(id) {
+            make_room(&mut all);
+        }
         let slot = all.entry(id.clone()).or_insert_with(|| Slot { cell: Arc::default(), used: now });
         slot.used = now;
         Arc::clone(&slot.cell)
@@ -125,7 +145,7 @@ impl Conversations {
     /// Drops the conversations that rest from memory.
     pub(crate) fn drop_idle(&self) {
         let now = Instant::now();
-        self.all().retain(|_, slot| !slot.rests(now));
+        self.all().retain(|_, slot| !slot.is_idle(now));
     }
 
     /// How many conversations are in memory.
@@ -135,5 +155,20 @@ impl Conversations {
 
     fn all(&self) -> MutexGuard<'_, HashMap<ConversationId, Slot>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops the conversations that rest and that do not fit, the least recently used ones.
+fn make_room(all: &mut HashMap<ConversationId, Slot>) {
+    let resting = all.iter().filter_map(|(id, slot)| Some((slot.used, slot.resting_bytes()?, id.clone())));
+    let mut resting: Vec<_> = resting.collect();
+    resting.sort_unstable_by_key(|(used, ..)| Reverse(*used));
+    let mut total = 0;
+    for (count, (_, bytes, id)) in resting.into_iter().enumerate() {
+        total += bytes;
+        // One more is about to come.
+        if count + 1 >= MAX_RESTING || total > MAX_RESTING_BYTES {
+            all.remove(&id);
+        }
     }
 }

@@ -155,10 +155,15 @@ impl Gateway {
 
     /// Starts the background tasks. Live and unfinished executions are recorded before this returns.
     pub(crate) async fn begin(self: &Arc<Self>) {
+        // Their ends are stored from here on.
+        let left = self.left_running().await;
         self.reconciler.start().await;
         self.take_up_builds().await;
         let gateway = Arc::clone(self);
-        self.background.until_stopped(async move { gateway.resume_turns().await });
+        self.background.until_stopped(async move {
+            gateway.resume_turns().await;
+            gateway.await_left(left).await;
+        });
         self.always("conversations", |gateway| async move { gateway.drop_idle_conversations().await });
         self.always("revocation", |gateway| async move { gateway.auth.end_revoked_streams().await });
         let watchdog = Arc::new(Watchdog::new(self));

@@ -9,6 +9,7 @@ mod event;
 mod execution;
 mod file;
 mod info;
+mod mcp_server;
 mod page;
 mod prune;
 mod session;
@@ -29,6 +30,7 @@ pub use file::{
     path_text, percent_decoded, percent_encoded,
 };
 pub use info::{InfoBody, LanguageBody, LanguagesBody};
+pub use mcp_server::{McpServerBody, McpServerRequest};
 pub use page::PageBody;
 pub use prune::{PruneBody, PruneRequest};
 pub use session::{SessionBody, SessionPatch, SessionRequest, SessionStateName};

@@ -14,7 +14,7 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-pub use event::{ConversationEvent, Delivery, LogEntry, ToolOutput, TurnOutcome};
+pub use event::{ConversationEvent, Delivery, LogEntry, TitleSource, ToolOutput, TurnOutcome};
 pub use fold::{Conversation, OpenStep, Turn};
 pub use id::{ConversationId, MessageId, TextIdError};
 pub use message::{

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use crate::dialect::{Answer, Encoder, Event, Sent};
-use crate::pieces::Piece;
+use crate::pieces::{NOW_MS, NOW_US, Piece};
 use crate::script::Turn;
-use crate::state::{State, now_ms};
+use crate::state::{State, now_ms, now_us};
 
 /// How long sent bytes get to leave the process before the connection is cut.
 const FLUSH: Duration = Duration::from_millis(50);
@@ -135,5 +135,9 @@ fn append(answer: &mut Answer, text: &str) {
 }
 
 fn rendered(text: &str) -> String {
-    if text == "{{now_ms}}" { now_ms().to_string() } else { text.to_owned() }
+    match text {
+        NOW_MS => now_ms().to_string(),
+        NOW_US => now_us().to_string(),
+        _ => text.to_owned(),
+    }
 }

@@ -58,6 +58,15 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// The pages that were found: address and title.
+    fn pages(&self) -> impl Iterator<Item = (&String, &String)> {
+        let pages = self.parts.iter().filter_map(|sent| match &sent.part {
+            Part::Search(search) => Some(&search.pages),
+            _ => None,
+        });
+        pages.flatten()
+    }
+
     fn last(&self) -> Option<(usize, &Sent)> {
         self.parts.iter().enumerate().next_back()
     }

@@ -22,13 +22,16 @@
 //! - Conditions of `when`, all of which must be true: `last_user_contains`, `first_user_contains`, `system_contains`,
 //!   `last_result_contains`, `has_tool`, `model`. An empty `when` matches everything.
 //! - `key`: requests without this key get 401.
+//! - `title`: the turn for the title that the agent asks for after the first answer, in a request of its own. Without it
+//!   these requests get an empty answer, which changes nothing, and are not recorded.
 //!
 //! # Turns
-//! Reasoning, text and tool calls come in this order; all are optional.
+//! Reasoning, searches, text and tool calls come in this order; all are optional.
 //!
 //! | field | |
 //! | --- | --- |
 //! | `text`, `reasoning` | sent word by word, or in pieces of `delta_chars` characters |
+//! | `searches` | `[{query, pages: {URL: title}}]`: searches of the provider, unless the API is chat completions. The text cites their pages |
 //! | `tool_calls` | `[{id?, name, arguments}]`; arguments are JSON, or a text that is sent as it is. Without an `id` one is made up; with `"id": ""` none is sent |
 //! | `usage` | `{input_tokens, cached_tokens, output_tokens, cost}` |
 //! | `finish` | `stop`, `tool_calls`, `length` or `content_filter`; by default the first two, as it fits |
@@ -42,7 +45,7 @@
 //! | `raw` | these bytes instead of an answer |
 //!
 //! `{{hold}}` in a text, in reasoning or in arguments waits there for a release. `{{now_ms}}` becomes the time at which the
-//! piece is sent, in milliseconds since 1970.
+//! piece is sent, in milliseconds since 1970, and `{{now_us}}` the same in microseconds.
 //!
 //! # Control
 //! - `POST /control/release` releases what waits. It waits up to 30 s for something to wait, and returns
@@ -61,6 +64,6 @@ mod script;
 mod server;
 mod state;
 
-pub use script::{Call, Failure, Finish, Rule, Script, Turn, Usage, When};
+pub use script::{Call, Failure, Finish, Rule, Script, Search, Turn, Usage, When};
 pub use server::ScriptedModel;
 pub use state::Recorded;

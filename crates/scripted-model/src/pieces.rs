@@ -1,14 +1,20 @@
 //! A turn as a list of pieces, in the order in which they are sent.
 
-use crate::script::{Call, Turn};
+use crate::script::{Call, Search, Turn};
 
 const HOLD: &str = "{{hold}}";
+/// Becomes the time at which it is sent, in milliseconds since 1970.
+pub(crate) const NOW_MS: &str = "{{now_ms}}";
+/// The same in microseconds.
+pub(crate) const NOW_US: &str = "{{now_us}}";
 
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
     Reasoning,
     Text,
+    /// A search of the provider.
+    Search(Search),
     /// A tool call; without an id none is sent.
     Call {
         id: Option<String>,
@@ -32,10 +38,14 @@ pub(crate) fn pieces(turn: &Turn, mut new_id: impl FnMut() -> String) -> Vec<Pie
     if turn.hold {
         pieces.push(Piece::Hold);
     }
-    for (part, text) in [(Part::Reasoning, &turn.reasoning), (Part::Text, &turn.text)] {
-        if !text.is_empty() {
-            add(&mut pieces, part, text, turn.delta_chars);
-        }
+    if !turn.reasoning.is_empty() {
+        add(&mut pieces, Part::Reasoning, &turn.reasoning, turn.delta_chars);
+    }
+    for search in &turn.searches {
+        pieces.extend([Piece::Open(Part::Search(search.clone())), Piece::Close]);
+    }
+    if !turn.text.is_empty() {
+        add(&mut pieces, Part::Text, &turn.text, turn.delta_chars);
     }
     for call in &turn.tool_calls {
         let id = Some(call.id.clone().unwrap_or_else(&mut new_id)).filter(|id| !id.is_empty());
@@ -66,19 +76,28 @@ fn add(pieces: &mut Vec<Piece>, part: Part, text: &str, delta_chars: Option<usiz
 /// Words with the space after them, or pieces of a number of characters. A placeholder stays in one piece.
 fn deltas(text: &str, delta_chars: Option<usize>) -> Vec<String> {
     let mut deltas = Vec::new();
-    for (number, text) in text.split("{{now_ms}}").enumerate() {
-        if number > 0 {
-            deltas.push("{{now_ms}}".to_owned());
-        }
-        match delta_chars {
-            None => deltas.extend(text.split_inclusive(char::is_whitespace).map(str::to_owned)),
-            Some(length) => {
-                let chars: Vec<char> = text.chars().collect();
-                deltas.extend(chars.chunks(length.max(1)).map(|chars| chars.iter().collect::<String>()));
-            }
+    let mut rest = text;
+    while let Some((at, placeholder)) = next_placeholder(rest) {
+        cut(&mut deltas, &rest[..at], delta_chars);
+        deltas.push(placeholder.to_owned());
+        rest = &rest[at + placeholder.len()..];
+    }
+    cut(&mut deltas, rest, delta_chars);
+    deltas
+}
+
+fn next_placeholder(text: &str) -> Option<(usize, &'static str)> {
+    [NOW_MS, NOW_US].into_iter().filter_map(|name| Some((text.find(name)?, name))).min()
+}
+
+fn cut(deltas: &mut Vec<String>, text: &str, delta_chars: Option<usize>) {
+    match delta_chars {
+        None => deltas.extend(text.split_inclusive(char::is_whitespace).map(str::to_owned)),
+        Some(length) => {
+            let chars: Vec<char> = text.chars().collect();
+            deltas.extend(chars.chunks(length.max(1)).map(|chars| chars.iter().collect::<String>()));
         }
     }
-    deltas
 }
 
 #[cfg(test)]
@@ -87,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_cut_at_words_and_waits_where_it_says() {
-        let turn = Turn { text: "one two{{hold}}{{now_ms}} x".into(), ..Turn::default() };
+        let turn = Turn { text: "one two{{hold}}{{now_ms}} {{now_us}}x".into(), ..Turn::default() };
         let delta = |text: &str| Piece::Delta(text.into());
         let expected = [
             Piece::Open(Part::Text),
@@ -96,6 +115,7 @@ mod tests {
             Piece::Hold,
             delta("{{now_ms}}"),
             delta(" "),
+            delta("{{now_us}}"),
             delta("x"),
             Piece::Close,
         ];

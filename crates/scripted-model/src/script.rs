@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,6 +19,8 @@ pub struct Script {
     pub turns: Vec<Turn>,
     /// The key that requests must have.
     pub key: Option<String>,
+    /// The answer to requests for a title.
+    pub title: Option<Turn>,
 }
 
 /// Turns for requests that match.
@@ -52,6 +55,8 @@ pub struct When {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Turn {
+    /// Searches of the web that the provider makes before the text, which refers to what they have found.
+    pub searches: Vec<Search>,
     /// The text.
     pub text: String,
     /// The reasoning before it.
@@ -82,6 +87,16 @@ pub struct Turn {
     pub is_plain: bool,
     /// The body, instead of an answer.
     pub raw: Option<String>,
+}
+
+/// A search of the web.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Search {
+    /// What it looks for.
+    pub query: String,
+    /// The addresses of the pages that it finds, and their titles.
+    pub pages: BTreeMap<String, String>,
 }
 
 /// A tool call.
@@ -162,7 +177,17 @@ impl FromStr for Script {
 /// The place of a turn in the script: the number of the rule (none for the script's own turns), and that of the turn.
 pub(crate) type Position = (Option<usize>, usize);
 
+static NO_TITLE: LazyLock<Turn> = LazyLock::new(Turn::default);
+/// How the instructions begin that ask for the title of a conversation.
+const TITLE_INSTRUCTIONS: &str = "You write the title of a conversation";
+
 impl Script {
+    /// The answer to a request for a title: an empty one, which changes no title, if the script has none.
+    pub(crate) fn title_turn(&self, request: &Request) -> Option<(Position, &Turn)> {
+        let is_asked = request.system.starts_with(TITLE_INSTRUCTIONS);
+        is_asked.then(|| ((None, usize::MAX), self.title.as_ref().unwrap_or(&NO_TITLE)))
+    }
+
     /// The turn that answers a request.
     pub(crate) fn turn(&self, request: &Request) -> Result<(Position, &Turn), Position> {
         let rule = self.rules.iter().enumerate().find(|(_, rule)| rule.when.matches(request));

@@ -9,6 +9,7 @@ use axum::extract::{DefaultBodyLimit, State as Shared};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use axum::serve::ListenerExt;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -43,6 +44,8 @@ impl ScriptedModel {
     pub async fn start_at(script: Script, port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
+        // A token is one small packet: it must not wait until the reader has acknowledged the one before.
+        let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
         let state = Arc::new(State::new(script));
         let router = router(Arc::clone(&state));
         let server = tokio::spawn(async move {
@@ -141,13 +144,17 @@ async fn respond(
 ) -> Response {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let names = headers.keys().map(ToString::to_string).collect();
-    state.record(Recorded { path: path.to_owned(), headers: names, body: body.clone(), at_ms: now_ms() });
     let script = state.script();
+    let request = dialect.request(&body);
+    let title = script.title_turn(&request);
+    // A script without a title does not know that titles are asked for.
+    if title.is_none() || script.title.is_some() {
+        state.record(Recorded { path: path.to_owned(), headers: names, body, at_ms: now_ms() });
+    }
     if let Some(refusal) = unauthorized(&script, headers, dialect) {
         return refusal;
     }
-    let request = dialect.request(&body);
-    let (position, turn) = match script.turn(&request) {
+    let (position, turn) = match title.map_or_else(|| script.turn(&request), Ok) {
         Ok(found) => found,
         Err((_, turn)) => {
             let message = format!("script_ended: the script has no turn {} for this request", turn + 1);

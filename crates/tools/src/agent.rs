@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use headwater_protocol::{ExecutionId, Session, SessionId};
+use headwater_protocol::{Execution, ExecutionId, Session, SessionId};
 use tokio::sync::{broadcast, watch};
 
 use crate::commands::{self, Ending, Memory};
@@ -126,6 +126,12 @@ impl Agent {
     /// Commands that end after a call has returned: each is sent once. The next result says it too.
     pub fn endings(&self) -> broadcast::Receiver<Ending> {
         self.inner.memory.endings()
+    }
+
+    /// Awaits the end of a command that runs on after its call, for [`endings`](Self::endings): one that a server that was
+    /// restarted since has started.
+    pub fn await_end(&self, execution: &Execution) {
+        commands::await_end(self, execution);
     }
 
     /// The host, for tasks that outlive a call.

@@ -39,7 +39,7 @@ use crate::schema::Call;
 
 pub use self::approval::extra_of;
 pub use self::endings::Ending;
-pub(crate) use self::endings::add_endings;
+pub(crate) use self::endings::{add_endings, watch as await_end};
 pub use self::find::number_of;
 pub(crate) use self::memory::Memory;
 pub use self::room::MAX_LIVE;

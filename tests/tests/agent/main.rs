@@ -9,6 +9,7 @@ mod mcp;
 mod notebook;
 mod people;
 mod restart;
+mod server;
 mod stops;
 mod turns;
 mod wakes;

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::harness::{Desk, Script, calls, says, tool_calls};
 
 /// A server that reads lines and answers them, as small as the protocol allows.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 import json, os, sys
 def answer(message, result):
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)

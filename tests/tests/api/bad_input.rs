@@ -107,6 +107,9 @@ async fn invalid_queries_are_refused_and_name_the_parameter() -> Result<()> {
         ("POST", "/v1/sessions".to_owned()),
         ("POST", "/v1/chat/executions".to_owned()),
         ("GET", "/v1/chat/executions/m".to_owned()),
+        ("POST", "/v1/chat".to_owned()),
+        ("GET", "/v1/chat/c/stream".to_owned()),
+        ("POST", "/v1/chat/c/stop".to_owned()),
         ("GET", format!("/v1/sessions/{session}")),
         ("GET", format!("/v1/sessions/{session}/usage")),
         ("GET", format!("/v1/sessions/{session}/tool-calls")),
@@ -165,6 +168,9 @@ async fn invalid_ids_and_unknown_ids_are_both_not_found() -> Result<()> {
             ("POST", format!("/v1/executions/{execution}/resize"), json!({"rows": 1, "cols": 1})),
             ("POST", format!("/v1/executions/{execution}/stdin"), json!({})),
             ("GET", format!("/v1/executions/{execution}/processes"), json!(null)),
+            ("GET", format!("/v1/conversations/{session}/export?format=json"), json!(null)),
+            ("GET", format!("/v1/chat/{session}/stream"), json!(null)),
+            ("POST", format!("/v1/chat/{session}/stop"), json!({})),
         ] {
             let answer = match &body {
                 serde_json::Value::Null => me.request(method, &path, &[], b"").await?,

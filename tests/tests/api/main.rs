@@ -4,6 +4,7 @@ mod bad_input;
 mod chat;
 mod contract;
 mod control;
+mod conversations;
 mod details;
 mod docs;
 mod events;

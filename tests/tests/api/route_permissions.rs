@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, ensure};
 use futures_util::future::join_all;
 use headwater_tests::host::eventually;
-use headwater_tests::http::{self, Response};
+use headwater_tests::http::{self, Response, json_of};
 use headwater_tests::{Api, TestServer};
 use serde_json::{Value, json};
 
@@ -18,6 +18,9 @@ const UPGRADE: [(&str, &str); 4] = [
     ("Sec-WebSocket-Version", "13"),
     ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
 ];
+
+/// The conversation that the rows are about.
+const TALK: &str = "anns-talk";
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +153,10 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
             "language":"python","execution_time_ms":1,"status":"success"}"#,
     ),
     ("GET", "/v1/chat/executions/{message_uuid}", For::Users, ""),
+    ("POST", "/v1/chat", For::Writers, r#"{"id":"anns-chat","messages":[]}"#),
+    ("GET", "/v1/chat/{id}/stream", For::Owner, ""),
+    ("POST", "/v1/chat/{id}/stop", For::OwnerWrites, "{}"),
+    ("GET", "/v1/chat/socket", For::Users, ""),
     ("GET", "/v1/executions", For::Users, ""),
     ("GET", "/v1/executions/{id}", For::Owner, ""),
     ("GET", "/v1/executions/{id}/events", For::Owner, ""),
@@ -170,9 +177,36 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/sessions/{id}/tool-calls", For::Owner, ""),
     ("GET", "/v1/sessions/{id}/rules", For::OwnerWrites, ""),
     ("DELETE", "/v1/sessions/{id}/rules/{number}", For::OwnerWrites, ""),
+    ("GET", "/v1/conversations/{id}/export", For::Owner, ""),
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
+    ("GET", "/v1/models", For::Users, ""),
+    ("POST", "/v1/conversations", For::Writers, "{}"),
+    ("GET", "/v1/conversations", For::Users, ""),
+    ("GET", "/v1/conversations/{id}", For::Owner, ""),
+    ("PATCH", "/v1/conversations/{id}", For::OwnerWrites, r#"{"title":"x"}"#),
+    ("GET", "/v1/conversations/{id}/log", For::Owner, ""),
+    ("POST", "/v1/conversations/{id}/messages", For::OwnerWrites, r#"{"text":"more"}"#),
+    ("DELETE", "/v1/conversations/{id}/queue/{message_id}", For::OwnerWrites, ""),
+    ("POST", "/v1/conversations/{id}/regenerate", For::OwnerWrites, r#"{"message_id":"first"}"#),
+    ("POST", "/v1/conversations/{id}/branch", For::OwnerWrites, r#"{"message_id":"first"}"#),
+    ("POST", "/v1/conversations/{id}/stop", For::OwnerWrites, ""),
+    (
+        "POST",
+        "/v1/conversations/{id}/approvals/{approval_id}",
+        For::OwnerOnly,
+        r#"{"decision":"allow_once"}"#,
+    ),
+    ("POST", "/v1/conversations/{id}/approvals/{approval_id}", For::OwnerWrites, r#"{"decision":"deny"}"#),
+    ("POST", "/v1/conversations/{id}/answers/{tool_call_id}", For::OwnerWrites, r#"{"answers":[]}"#),
+    ("POST", "/v1/conversations/{id}/attachments", For::OwnerWrites, "x"),
+    ("GET", "/v1/conversations/{id}/members", For::Owner, ""),
+    ("PUT", "/v1/conversations/{id}/members/{user}", For::OwnerOnly, r#"{"role":"viewer"}"#),
+    ("DELETE", "/v1/conversations/{id}/members/{user}", For::OwnerOnly, ""),
+    ("POST", "/v1/conversations/{id}/shares", For::OwnerOnly, r#"{"access":"read"}"#),
+    ("GET", "/v1/conversations/{id}/shares", For::OwnerOnly, ""),
+    ("DELETE", "/v1/conversations/{id}/shares/{share}", For::OwnerOnly, ""),
     ("GET", "/v1/sessions/{id}/files/watch", For::Owner, ""),
     ("GET", "/v1/sessions/{id}/files/search", For::Owner, ""),
     ("GET", "/v1/sessions/{id}/files/archive", For::Owner, ""),
@@ -185,6 +219,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("DELETE", "/v1/sessions/{id}/snapshots/{snapshot}", For::OwnerWrites, ""),
     ("POST", "/v1/sessions/{id}/fork", For::OwnerWrites, "{}"),
     // The last ones end what the others use.
+    ("DELETE", "/v1/conversations/{id}", For::OwnerOnly, ""),
     ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
     ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
     ("POST", "/v1/sessions/{id}/hibernate", For::OwnerWrites, ""),
@@ -210,6 +245,8 @@ pub(crate) struct Routes {
     snapshot: String,
     /// A rule of the session, by its number.
     rule: String,
+    /// A link to the conversation `anns-talk`, by its id.
+    talk_share: String,
 }
 
 impl Routes {
@@ -217,8 +254,8 @@ impl Routes {
     pub(crate) async fn new(server: TestServer, ann: &str) -> Result<Self> {
         let (session, execution, build) = (String::new(), String::new(), String::new());
         let (share, token, snapshot) = (String::new(), String::new(), String::new());
-        let rule = String::new();
-        let mut routes = Self { server, session, execution, build, share, token, snapshot, rule };
+        let (rule, talk_share) = (String::new(), String::new());
+        let mut routes = Self { server, session, execution, build, share, token, snapshot, rule, talk_share };
         let made = routes.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
         made["id"].as_str().context("no session")?.clone_into(&mut routes.session);
         let path = format!("/v1/sessions/{}/executions", routes.session);
@@ -236,12 +273,15 @@ impl Routes {
         session_rules::allow_always(&routes.server.api_with(ann), &routes.session, "touch").await?;
         let rules = routes.ask("GET", "/v1/sessions/{id}/rules", ann, "").await?.json()?;
         routes.rule = rules["items"][0]["number"].as_i64().context("no rule")?.to_string();
+        routes.begin_talk(ann).await?;
         Ok(routes)
     }
 
     /// A user `ann`, a member, a link and a token for the rows to be about.
     async fn share_it(&mut self, ann: &str) -> Result<()> {
         let admin = self.server.token().to_owned();
+        let chat = self.ask("POST", "/v1/conversations", ann, r#"{"id":"anns-chat"}"#).await?;
+        ensure!(chat.status == 201, "{}", chat.text());
         // She already has sessions: they were created with a token.
         let user = r#"{"name":"ann","password":"correct horse","take_over":true}"#;
         let made = self.ask("POST", "/v1/users", &admin, user).await?;
@@ -255,16 +295,30 @@ impl Routes {
         Ok(())
     }
 
+    /// A conversation with a message, a member and a link. Without a model, the answer says how to add one.
+    async fn begin_talk(&mut self, ann: &str) -> Result<()> {
+        let api = self.server.api_with(ann);
+        let (id, path) = (json!({"id": TALK}), format!("/v1/conversations/{TALK}"));
+        api.post_ok("/v1/conversations", &id).await?;
+        api.post_ok(&format!("{path}/messages"), &json!({"id": "first", "text": "hello"})).await?;
+        json_of(&api.put(&format!("{path}/members/carol"), &json!({"role": "viewer"})).await?, 200)?;
+        let link = api.post_ok(&format!("{path}/shares"), &json!({"access": "read"})).await?;
+        link["id"].as_str().context("no link")?.clone_into(&mut self.talk_share);
+        Ok(())
+    }
+
     fn path(&self, path: &str) -> String {
+        let is_talk = path.starts_with("/v1/conversations/{id}");
         let id = match path {
+            _ if is_talk => TALK,
             _ if path.starts_with("/v1/sessions/{id}") => &self.session,
             _ if path.starts_with("/v1/builds/{id}") => &self.build,
-            _ => &self.execution,
+            _ => self.execution.as_str(),
         };
         let user = if path.starts_with("/v1/users") { "ann" } else { "carol" };
         path.replace("{id}", id)
             .replace("{user}", user)
-            .replace("{share}", &self.share)
+            .replace("{share}", if is_talk { &self.talk_share } else { &self.share })
             .replace("{token}", &self.token)
             .replace("{execution_id}", &self.execution)
             .replace("{snapshot}", &self.snapshot)
@@ -274,6 +328,9 @@ impl Routes {
             .replace("{tool}", "exec_command")
             .replace("{conversation_id}", "anns")
             .replace("{message_uuid}", "m")
+            .replace("{message_id}", "first")
+            .replace("{approval_id}", "none")
+            .replace("{tool_call_id}", "none")
     }
 
     /// Sends a request with this token, or without one if it is empty.
@@ -308,13 +365,13 @@ impl Routes {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Result<Response> {
-        let path = self.path(path);
+        let path = self.path(&path.replace("/v1/chat/{id}", "/v1/chat/anns-chat"));
         let body = body.replace("SESSION", &self.session);
         let mut headers = headers.to_vec();
         if body.starts_with('{') {
             headers.push(("Content-Type", "application/json"));
         }
-        if path.ends_with("/attach") || path.ends_with("/terminal") {
+        if ["/attach", "/terminal", "/v1/chat/socket"].iter().any(|end| path.ends_with(end)) {
             headers.extend(UPGRADE);
         }
         // The body of a stream does not end.
@@ -328,7 +385,7 @@ impl Routes {
 
 fn is_stream(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
-    ["/events", "/attach", "/terminal", "/watch"].iter().any(|end| path.ends_with(end))
+    ["/events", "/attach", "/terminal", "/watch", "/v1/chat/socket"].iter().any(|end| path.ends_with(end))
         || path.contains("tool-progress")
 }
 
@@ -440,6 +497,8 @@ async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -
         "/v1/executions/{id}/events",
         "/v1/executions/{id}/attach",
         "/v1/sessions/{id}/terminal",
+        "/v1/chat/{id}/stream",
+        "/v1/chat/socket",
         "/healthz",
     ];
     for path in paths {
@@ -549,6 +608,7 @@ async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()>
         ("/v1/executions/{id}/output?stream=output&follow=true", &[][..]),
         ("/v1/executions/{id}/attach", &UPGRADE[..]),
         ("/v1/sessions/{id}/terminal", &UPGRADE[..]),
+        ("/v1/chat/socket", &UPGRADE[..]),
     ] {
         let mut stream = api.open("GET", &routes.path(path), headers, &Value::Null).await?;
         let status = http::read(&mut stream, false).await?.status;

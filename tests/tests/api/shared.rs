@@ -28,6 +28,10 @@ impl Actor {
 
 /// Whether a row is about the session.
 fn is_shared(path: &str, body: &str) -> bool {
+    // A conversation has members and links of its own.
+    if path.starts_with("/v1/conversations/{id}") || path.starts_with("/v1/chat/") {
+        return false;
+    }
     path.contains("{id}") || path.contains("{execution_id}") || body.contains("SESSION")
 }
 
@@ -35,6 +39,7 @@ fn is_shared(path: &str, body: &str) -> bool {
 fn is_closed_to_links(path: &str) -> bool {
     path.contains("/members")
         || path.contains("{conversation_id}")
+        || path == "/v1/conversations"
         || path.starts_with("/v1/chat/")
         || path.starts_with("/v1/audit")
         || path.ends_with("/fork") // makes a session

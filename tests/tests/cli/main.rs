@@ -1,5 +1,6 @@
 //! The command line, as a person or a script uses it: the real binary, its bytes, its exit codes.
 
+mod chat;
 mod codes;
 mod command;
 mod config;

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::{Child, Command};
 
 use anyhow::Result;
@@ -31,6 +32,11 @@ impl Pty {
 
     /// Runs a command on a new terminal of 30 rows and 100 columns.
     pub(crate) fn with(command: &Command) -> Result<Self> {
+        Self::with_folder(command, &std::env::current_dir()?)
+    }
+
+    /// The same in this folder.
+    pub(crate) fn with_folder(command: &Command, folder: &Path) -> Result<Self> {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&keyboard)?;
         unlockpt(&keyboard)?;
@@ -45,7 +51,7 @@ impl Pty {
         // It becomes the leader of a session with this terminal, and then `headwater` itself.
         let mut leader = Command::new("setsid");
         leader.arg("--ctty").arg(command.get_program()).args(command.get_args());
-        leader.env("TERM", "xterm");
+        leader.env("TERM", "xterm").current_dir(folder);
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => leader.env(name, value),

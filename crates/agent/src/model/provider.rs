@@ -159,9 +159,17 @@ impl Model for Provider {
         self.config.context_tokens()
     }
 
+    fn can_search_web(&self) -> bool {
+        self.config.api != Api::Chat
+    }
+
     async fn call(&self, prompt: &Prompt) -> Result<ModelStream, ModelError> {
         let (key, secrets) = self.secrets().await?;
-        let called = retry(&self.name, || self.attempt(prompt, key.as_ref())).await;
+        let called = if prompt.is_tried_once {
+            self.attempt(prompt, key.as_ref()).await
+        } else {
+            retry(&self.name, || self.attempt(prompt, key.as_ref())).await
+        };
         let (first, answer) = called.map_err(|fault| fault.into_error(&self.name, &secrets))?;
         Ok(answer.into_stream(first, self.name.clone(), secrets))
     }

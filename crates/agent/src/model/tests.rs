@@ -2,6 +2,7 @@
 
 mod cuts;
 mod endpoint;
+mod exports;
 mod refusals;
 mod requests;
 mod secrets;
@@ -48,6 +49,7 @@ pub(super) fn prompt(text: &str) -> Prompt {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Stored {
     pub(super) parts: Vec<String>,
+    pub(super) notices: Vec<String>,
     pub(super) usage: Option<ModelUsage>,
     pub(super) finish: Option<FinishReason>,
 }
@@ -72,6 +74,10 @@ pub(super) fn stored(events: impl IntoIterator<Item = ModelEvent>) -> Stored {
             }
             ModelEvent::PartEnded { part } => {
                 ended.insert(part, open.remove(&part).expect("a part that has begun"));
+                continue;
+            }
+            ModelEvent::Notice { text } => {
+                stored.notices.push(text);
                 continue;
             }
             ModelEvent::Usage(usage) => {

@@ -91,6 +91,15 @@ impl TerminalMode {
         })
     }
 
+    /// Delivers every key of the terminal on standard input at once and unseen, if it is one. Ctrl+C stays a signal.
+    pub fn keys() -> Result<Option<Self>, CommandError> {
+        Self::enter(OptionalActions::Now, OptionalActions::Drain, |mode| {
+            mode.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
+            mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+            mode.special_codes[SpecialCodeIndex::VTIME] = 0;
+        })
+    }
+
     fn enter(
         enter: OptionalActions,
         restore: OptionalActions,

@@ -102,6 +102,11 @@ impl TerminalMode {
         Self::enter(|mode| mode & !ECHO_INPUT)
     }
 
+    /// Delivers every key of the console on standard input at once and unseen, if it is one. Ctrl+C stays a signal.
+    pub fn keys() -> Result<Option<Self>, CommandError> {
+        Self::enter(|mode| (mode & !(LINE_INPUT | ECHO_INPUT)) | VIRTUAL_TERMINAL_INPUT)
+    }
+
     fn enter(change: impl FnOnce(u32) -> u32) -> Result<Option<Self>, CommandError> {
         // A terminal that is not a console, such as that of MSYS, has no mode: it stays as it is.
         let Ok(before) = console::mode(HandleRef::stdin()) else { return Ok(None) };

@@ -12,15 +12,21 @@ const MAX_NAME: usize = 32;
 pub(super) fn check(models: &ModelConfigs, servers: &BTreeMap<String, McpServer>) -> Result<(), String> {
     check_configs(models)?;
     for (name, server) in servers {
-        let is_valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
-        if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_valid) {
-            return Err(format!(
-                "mcp_servers.{name}: a name has up to {MAX_NAME} lower-case letters, digits, `_` and `-`"
-            ));
-        }
-        check_server(server).map_err(|why| format!("mcp_servers.{name}: {why}"))?;
+        check_mcp_server(name, server)?;
     }
     Ok(())
+}
+
+/// Checks an MCP server and its name.
+pub(crate) fn check_mcp_server(name: &str, server: &McpServer) -> Result<(), String> {
+    let is_valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
+    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_valid) {
+        let name: String = name.chars().take(2 * MAX_NAME).collect();
+        return Err(format!(
+            "mcp_servers.{name}: a name has up to {MAX_NAME} lower-case letters, digits, `_` and `-`"
+        ));
+    }
+    check_server(server).map_err(|why| format!("mcp_servers.{name}: {why}"))
 }
 
 fn check_server(server: &McpServer) -> Result<(), &'static str> {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use headwater_agent::{ChildSpec, Journal};
-use headwater_protocol::conversation::{ConversationEvent, ConversationId};
+use headwater_agent::{ChildSpec, Journal, first_title};
+use headwater_protocol::conversation::{ConversationEvent, ConversationId, TitleSource};
 use headwater_store::ConversationRow;
 
 use super::create::{new_row, unwritten};
 use super::limits::FIRST_TITLE_CHARS;
 use super::place::ConversationPlace;
-use super::settings::first_title;
 use super::{Live, Settings};
 use crate::auth::Identity;
 use crate::error::ApiError;
@@ -38,7 +37,9 @@ impl ConversationPlace {
         gateway.audit.record(who, "conversation.create", row.id.to_string(), detail);
         let live = gateway.conversations.open(&row.id).await?;
         if let Some(title) = first_title(&child.nickname, FIRST_TITLE_CHARS) {
-            let titled = live.append(vec![ConversationEvent::TitleChanged { title }]).await;
+            // The parent's model has chosen the name.
+            let named = ConversationEvent::TitleChanged { title, source: TitleSource::Model };
+            let titled = live.append(vec![named]).await;
             titled.map_err(|error| unwritten(&error))?;
         }
         Ok(live)

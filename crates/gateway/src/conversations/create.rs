@@ -6,12 +6,13 @@ use headwater_agent::Journal;
 use headwater_protocol::api::{
     ConversationBody, ConversationDetail, ConversationPatch, ConversationRequest, Timestamp,
 };
-use headwater_protocol::conversation::{ConversationEvent, ConversationId};
-use headwater_store::{ConversationChange, ConversationRow, ConversationState};
+use headwater_protocol::conversation::{ConversationEvent, ConversationId, TitleSource};
+use headwater_store::{ConversationChange, ConversationRow, ConversationState, Role};
 
 use super::limits::MAX_CONVERSATIONS;
-use super::settings::checked_title;
-use super::{Live, Settings};
+use super::live::is_waiting;
+use super::settings::{Bounds, checked_title};
+use super::{Live, Settings, mcp_servers};
 use crate::auth::conversations::no_conversation;
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
@@ -27,7 +28,7 @@ impl Gateway {
         request: ConversationRequest,
     ) -> Result<ConversationRow, ApiError> {
         authorise(who, Need::Write)?;
-        let settings = Settings::requested(&request, &self.conversations.models)?;
+        let settings = Settings::requested(&request, self.setting_bounds(who))?;
         let title = request.title.as_deref().map(checked_title).transpose()?;
         let session_id = match &request.session_id {
             Some(session) => Some(self.session_named(who, Need::Write, session).await?),
@@ -58,6 +59,14 @@ impl Gateway {
         self.background.detached(created).await
     }
 
+    fn setting_bounds(&self, who: &Identity) -> Bounds<'_> {
+        Bounds {
+            models: &self.conversations.models,
+            mcp_servers: &self.config.mcp_servers,
+            is_operator: who.role == Role::Admin,
+        }
+    }
+
     /// The row of a conversation. The caller has checked who may use it.
     pub(crate) async fn conversation_row(&self, id: &ConversationId) -> Result<ConversationRow, ApiError> {
         self.store.conversation(id).await?.ok_or_else(|| no_conversation(id))
@@ -73,8 +82,15 @@ impl Gateway {
         let live = self.conversations.open(id).await?;
         let row = self.conversation_row(id).await?;
         let now = live.fold();
+        // The row was read before, and may say less than the log.
+        let conversation = ConversationBody {
+            is_running: now.running().is_some(),
+            is_waiting: is_waiting(&now),
+            title: now.title.clone(),
+            ..conversation_body(row)
+        };
         Ok(ConversationDetail {
-            conversation: conversation_body(row),
+            conversation,
             last_seq: now.last_seq,
             leaf_id: now.leaf.clone(),
             messages: now.messages.clone(),
@@ -93,11 +109,12 @@ impl Gateway {
     ) -> Result<ConversationRow, ApiError> {
         let row = self.auth.may_use_conversation(who, Need::Write, id).await?;
         // What decides about the agent's rights is the owner's, as the limits of a session are.
-        if patch.approval_policy.is_some() || patch.session_id.is_some() {
+        let reaches_out = patch.web_search.is_some() || !patch.mcp_servers.is_empty();
+        if patch.approval_policy.is_some() || patch.session_id.is_some() || reaches_out {
             self.auth.may_use_conversation(who, Need::Own, id).await?;
         }
         let mut settings = Settings::of(&row);
-        settings.change(&patch, &self.conversations.models)?;
+        settings.change(&patch, self.setting_bounds(who))?;
         let title = patch.title.as_deref().map(checked_title).transpose()?;
         let session_id = match &patch.session_id {
             Some(session) => Some(self.session_named(who, Need::Write, session).await?),
@@ -122,7 +139,8 @@ impl Gateway {
 
 impl Live {
     async fn append_title(&self, title: String) -> Result<(), ApiError> {
-        let appended = self.append(vec![ConversationEvent::TitleChanged { title }]).await;
+        let appended =
+            self.append(vec![ConversationEvent::TitleChanged { title, source: TitleSource::Person }]).await;
         appended.map(drop).map_err(|error| unwritten(&error))
     }
 }
@@ -168,6 +186,8 @@ pub(crate) fn conversation_body(row: ConversationRow) -> ConversationBody {
         parent_id: row.parent_id,
         is_archived: row.is_archived,
         wakes: settings.wakes,
+        web_search: settings.web_search,
+        mcp_servers: mcp_servers::bodies(settings.mcp_servers),
         is_running: row.state.is_running,
         is_waiting: row.state.is_waiting,
         created_at: Timestamp(row.created_at_ms),

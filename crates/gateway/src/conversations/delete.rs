@@ -23,11 +23,15 @@ impl Gateway {
         self.auth.may_use_conversation(who, Need::Own, id).await?;
         let (gateway, who, id) = (Arc::clone(self), who.clone(), id.clone());
         let deleted = async move {
-            let tree = gateway.with_children(&id).await?;
-            for id in &tree {
+            let (mut tree, mut at) = (vec![id.clone()], 0);
+            while let Some(id) = tree.get(at) {
                 let live = gateway.conversations.open(id).await?;
-                gateway.interrupt(&live).await;
+                gateway.interrupt(&live, None).await;
                 live.set_gone();
+                // It starts no more sub-agents: these are all.
+                let children = gateway.store.child_conversations(id).await?;
+                tree.extend(children);
+                at += 1;
             }
             if !gateway.store.remove_conversation(&id).await? {
                 return Err(no_conversation(&id)); // somebody else did
@@ -36,18 +40,6 @@ impl Gateway {
             Ok(())
         };
         self.background.detached(deleted).await
-    }
-
-    /// A conversation and all those of sub-agents below it, the top one first.
-    async fn with_children(&self, id: &ConversationId) -> Result<Vec<ConversationId>, ApiError> {
-        let mut tree = vec![id.clone()];
-        let mut at = 0;
-        while let Some(parent) = tree.get(at) {
-            let children = self.store.child_conversations(parent).await?;
-            tree.extend(children);
-            at += 1;
-        }
-        Ok(tree)
     }
 
     /// Resumes the turns that the last server left running.

@@ -1,6 +1,7 @@
 //! A conversation in use: the fold of its log in memory, and its only writer.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use async_trait::async_trait;
@@ -20,6 +21,8 @@ use crate::now_ms;
 pub(super) const READ_ENTRIES: u32 = 256;
 /// New entries that stay in memory, so that those who follow live read nothing from the store.
 const RECENT_ENTRIES: usize = 256;
+/// Their bytes, besides the last one.
+const RECENT_BYTES: usize = 1 << 20;
 
 /// A conversation in use.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub(crate) struct Live {
     tasks: TaskTracker,
     /// Whoever runs its turns.
     pub(super) runner: Runner,
+    /// Whether a model was asked for a title.
+    pub(super) is_titled: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -38,6 +43,8 @@ struct Inner {
     /// One append at a time. Tool calls that wait for a person.
     writer: tokio::sync::Mutex<HashSet<String>>,
     recent: Mutex<Recent>,
+    /// The bytes of the log, without deltas.
+    log_bytes: AtomicU64,
     changes: watch::Sender<u64>,
     gone: CancellationToken,
 }
@@ -45,9 +52,43 @@ struct Inner {
 /// The newest entries, without a gap.
 #[derive(Debug)]
 struct Recent {
-    entries: VecDeque<Arc<LogEntry>>,
+    /// With their bytes.
+    entries: VecDeque<(Arc<LogEntry>, usize)>,
+    bytes: usize,
     /// All entries after this one are there.
     after: u64,
+}
+
+impl Recent {
+    fn new(after: u64) -> Self {
+        Self { entries: VecDeque::new(), bytes: 0, after }
+    }
+
+    fn push(&mut self, entry: Arc<LogEntry>, bytes: usize) {
+        self.entries.push_back((entry, bytes));
+        self.bytes += bytes;
+        while self.entries.len() > RECENT_ENTRIES || (self.bytes > RECENT_BYTES && self.entries.len() > 1) {
+            let Some((entry, bytes)) = self.entries.pop_front() else { return };
+            self.bytes -= bytes;
+            self.after = entry.seq;
+        }
+    }
+
+    fn after(&self, seq: u64) -> Option<Vec<Arc<LogEntry>>> {
+        let after = self.entries.partition_point(|(entry, _)| entry.seq <= seq);
+        let rest = || self.entries.iter().skip(after).map(|(entry, _)| Arc::clone(entry)).collect();
+        (self.after <= seq).then(rest)
+    }
+}
+
+/// The bytes of an event in memory, about.
+fn bytes_of(event: &ConversationEvent) -> usize {
+    match event {
+        ConversationEvent::TextDelta { text, .. } | ConversationEvent::ToolCallDelta { text, .. } => {
+            text.len()
+        }
+        event => serde_json::to_string(event).map_or(0, |text| text.len()),
+    }
 }
 
 impl Live {
@@ -69,14 +110,20 @@ impl Live {
         }
         let inner = Inner {
             writer: tokio::sync::Mutex::new(waiting(&conversation)),
-            recent: Mutex::new(Recent { entries: VecDeque::new(), after: conversation.last_seq }),
+            recent: Mutex::new(Recent::new(conversation.last_seq)),
+            log_bytes: AtomicU64::new(row.log_bytes),
             changes: watch::Sender::new(conversation.last_seq),
             conversation: Arc::new(RwLock::new(conversation)),
             gone: CancellationToken::new(),
             row,
             store,
         };
-        Ok(Self { inner: Arc::new(inner), tasks, runner: Runner::default() })
+        Ok(Self {
+            inner: Arc::new(inner),
+            tasks,
+            runner: Runner::default(),
+            is_titled: AtomicBool::new(false),
+        })
     }
 
     /// The row as it was when the conversation was loaded. Its id, owner, parent and root never change.
@@ -87,6 +134,11 @@ impl Live {
     /// What the log says. The guard must not be held across an `await`.
     pub(crate) fn fold(&self) -> RwLockReadGuard<'_, Conversation> {
         self.inner.fold()
+    }
+
+    /// The bytes of its log, without deltas: about what it takes in memory.
+    pub(super) fn log_bytes(&self) -> u64 {
+        self.inner.log_bytes.load(Ordering::Relaxed)
     }
 
     /// Whether the conversation was deleted, or its log was written by somebody else.
@@ -104,9 +156,20 @@ impl Live {
         &self.inner.gone
     }
 
+    /// The requests for consent of the running turn that nobody has answered.
+    pub(crate) fn open_approvals(&self) -> Vec<String> {
+        let now = self.fold();
+        if now.running().is_none() {
+            return Vec::new();
+        }
+        let open = open_calls(&now).filter_map(|call| call.approval.as_ref());
+        let open = open.filter(|approval| approval.decision.is_none());
+        open.map(|approval| approval.approval_id.clone()).collect()
+    }
+
     /// The entries after a `seq`, in order; none if there are none. A long log is returned in parts.
     pub(crate) async fn entries_after(&self, seq: u64) -> Result<Vec<Arc<LogEntry>>, StoreError> {
-        if let Some(recent) = self.inner.recent_after(seq) {
+        if let Some(recent) = self.inner.recent().after(seq) {
             return Ok(recent);
         }
         let (number, store) = (self.inner.row.number, &self.inner.store);
@@ -122,12 +185,6 @@ impl Inner {
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn recent_after(&self, seq: u64) -> Option<Vec<Arc<LogEntry>>> {
-        let recent = self.recent();
-        let after = recent.entries.partition_point(|entry| entry.seq <= seq);
-        (recent.after <= seq).then(|| recent.entries.iter().skip(after).cloned().collect())
     }
 
     async fn append(&self, decide: Decide) -> Result<Vec<LogEntry>, JournalError> {
@@ -165,9 +222,15 @@ impl Inner {
             entries.iter().for_each(|entry| now.apply(entry));
         }
         let mut recent = self.recent();
-        recent.entries.extend(entries.iter().cloned().map(Arc::new));
-        while recent.entries.len() > RECENT_ENTRIES {
-            recent.after = recent.entries.pop_front().map_or(recent.after, |entry| entry.seq);
+        for entry in entries {
+            let bytes = bytes_of(&entry.event);
+            recent.push(Arc::new(entry.clone()), bytes);
+            if !matches!(
+                entry.event,
+                ConversationEvent::TextDelta { .. } | ConversationEvent::ToolCallDelta { .. }
+            ) {
+                self.log_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+            }
         }
         drop(recent);
         if let Some(last) = entries.last() {
@@ -206,22 +269,31 @@ impl Inner {
     }
 }
 
+/// Whether the running turn waits for a person.
+pub(super) fn is_waiting(now: &Conversation) -> bool {
+    !waiting(now).is_empty()
+}
+
 /// The tool calls of the running turn that wait for a person.
 fn waiting(now: &Conversation) -> HashSet<String> {
     if now.running().is_none() {
         return HashSet::new();
     }
+    open_calls(now).map(|call| call.tool_call_id.clone()).collect()
+}
+
+/// The tool calls that wait for a person.
+fn open_calls(now: &Conversation) -> impl Iterator<Item = &ToolCall> {
     let parts = now.messages.iter().flat_map(|message| &message.parts);
     let calls = parts.filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
+        Part::ToolCall(call) => Some(call.as_ref()),
         _ => None,
     });
-    let is_open = |call: &&Box<ToolCall>| {
+    calls.filter(|call| {
         let is_undecided = call.approval.as_ref().is_some_and(|approval| approval.decision.is_none())
             || call.input_request.as_ref().is_some_and(|request| request.answers.is_none());
         call.state == ToolCallState::Waiting && is_undecided
-    };
-    calls.filter(is_open).map(|call| call.tool_call_id.clone()).collect()
+    })
 }
 
 #[async_trait]

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use headwater_agent::{Journal, NewMessage, Parent, submit, turn_started};
+use headwater_agent::{Journal, NewMessage, Parent, first_title, submit, turn_started};
 use headwater_protocol::api::{BranchBody, MessageAccepted, MessageRequest, TurnAccepted};
 use headwater_protocol::conversation::{
     Attachment, Conversation, ConversationEvent, ConversationId, Delivery, LogEntry, MessageId, MessageRole,
-    Part, TextPart,
+    Part, TextPart, TitleSource,
 };
 
 use super::create::unwritten;
 use super::limits::{FIRST_TITLE_CHARS, MAX_ATTACHMENTS, MAX_LOG_BYTES, MAX_QUEUE, MAX_TEXT_BYTES};
-use super::settings::first_title;
 use super::{Live, Settings};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
@@ -125,6 +124,9 @@ impl Gateway {
             Some(model) => Some(self.conversations.models.known(model)?),
             None => Settings::of(&row).model,
         };
+        if Settings::of(&row).web_search {
+            self.conversations.models.can_search_web(model.as_deref())?;
+        }
         let live = self.conversations.of(&row).await?;
         let (gateway, message_id) = (Arc::clone(self), request.message.id.clone());
         let sent = async move {
@@ -162,15 +164,19 @@ impl Gateway {
         withdrawn.await.map(drop)
     }
 
-    /// Lets the agent answer the same message again, in a new branch.
+    /// Lets the agent answer the same message again, in a new branch; with another model if one is given.
     pub(crate) async fn regenerate(
         self: &Arc<Self>,
         who: &Identity,
         id: &ConversationId,
         message_id: MessageId,
+        model: Option<String>,
     ) -> Result<TurnAccepted, ApiError> {
         let row = self.auth.may_use_conversation(who, Need::Write, id).await?;
-        let model = Settings::of(&row).model;
+        let model = match model {
+            Some(model) => Some(self.conversations.models.known(&model)?),
+            None => Settings::of(&row).model,
+        };
         let live = self.conversations.of(&row).await?;
         let gateway = Arc::clone(self);
         let began = async move {
@@ -210,15 +216,16 @@ impl Gateway {
         Ok(BranchBody { leaf_id })
     }
 
-    /// Interrupts the turn that runs, and waits for its end. Returns whether one ran.
+    /// Interrupts the turn that runs, or only a certain one, and waits for its end. Returns whether it ran.
     pub(crate) async fn stop_turn(
         self: &Arc<Self>,
         who: &Identity,
         id: &ConversationId,
+        only: Option<&str>,
     ) -> Result<bool, ApiError> {
         let row = self.auth.may_use_conversation(who, Need::Write, id).await?;
         let live = self.conversations.of(&row).await?;
-        Ok(self.interrupt(&live).await)
+        Ok(self.interrupt(&live, only).await)
     }
 }
 
@@ -231,6 +238,9 @@ fn accepted(now: &Conversation, message: NewMessage, model: Option<&str>) -> Dec
                 Err(ApiError::conflict(format!("the id `{}` is taken", message.id), "choose another id"))
             }
         };
+    }
+    if now.queue.iter().any(|queued| queued.message_id == message.id) {
+        return Ok(Vec::new());
     }
     match (&message.parent, now.running()) {
         (Parent::Leaf, _) => {}
@@ -260,7 +270,8 @@ fn title_of(now: &Conversation, message: &NewMessage) -> Option<ConversationEven
         Part::Attachment(attachment) => Some(attachment.name.as_str()),
         _ => None,
     });
-    first_title(text?, FIRST_TITLE_CHARS).map(|title| ConversationEvent::TitleChanged { title })
+    let title = first_title(text?, FIRST_TITLE_CHARS)?;
+    Some(ConversationEvent::TitleChanged { title, source: TitleSource::Message })
 }
 
 /// The events that answer a message again: that of a person, or the one that an answer is for.

@@ -49,6 +49,15 @@ impl Models {
         Err(ApiError::invalid(format!("there is no model `{name}`")).hint("`GET /v1/models` lists them"))
     }
 
+    /// Fails if the provider of a model cannot search the web for it.
+    pub(super) fn can_search_web(&self, name: Option<&str>) -> Result<(), ApiError> {
+        // Without a model there is nothing to search for.
+        let Some(model) = self.get(name).filter(|model| !model.can_search_web()) else { return Ok(()) };
+        let message = format!("`web_search`: the API of the model `{}` has no search", model.name());
+        let hint = "choose a model with the API `openai-responses` or `anthropic`, or leave `web_search` out";
+        Err(ApiError::invalid(message).hint(hint))
+    }
+
     /// All models, and whether they can be reached, if that is asked for or known.
     pub(crate) async fn list(&self, check: bool) -> ModelList {
         let checked = if check { Some(self.check().await) } else { self.last_check() };

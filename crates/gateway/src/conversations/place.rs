@@ -182,12 +182,15 @@ impl Place for ConversationPlace {
 
     async fn stop_child(&self, id: &ConversationId) -> Result<(), PlaceError> {
         let child = self.live_child(id).await.map_err(place_error)?.ok_or_else(|| no_child(id))?;
-        self.gateway.interrupt(&child).await;
+        self.gateway.interrupt(&child, None).await;
         Ok(())
     }
 
     fn mcp_servers(&self) -> BTreeMap<String, McpServer> {
-        self.gateway.config.mcp_servers.clone()
+        let mut servers = Settings::of(&self.row).mcp_servers;
+        // A name that the operator took later is theirs.
+        servers.extend(self.gateway.config.mcp_servers.clone());
+        servers
     }
 }
 

@@ -30,6 +30,11 @@ impl LogReader {
         self.after
     }
 
+    /// Whether everything that was appended was returned.
+    pub(crate) fn is_current(&self) -> bool {
+        *self.changes.borrow() <= self.after
+    }
+
     /// The conversation.
     pub(crate) const fn live(&self) -> &Arc<Live> {
         &self.live

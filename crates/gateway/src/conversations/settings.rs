@@ -1,13 +1,16 @@
 //! How the agent of a conversation works: what is stored in its row, checked when it is set.
 
+use std::collections::BTreeMap;
+
+use headwater_agent::McpServer;
 use headwater_protocol::api::{ApprovalPolicyName, ConversationMode, ConversationPatch, ConversationRequest};
 use headwater_store::ConversationRow;
 use headwater_tools::policy::ApprovalPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Models;
 use super::limits::{MAX_INSTRUCTIONS_BYTES, MAX_TITLE_CHARS};
+use super::{Models, mcp_servers};
 use crate::error::ApiError;
 
 /// The settings of a conversation. Fields that an earlier version did not write have their defaults.
@@ -24,6 +27,19 @@ pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
     /// Whether the end of a command that runs on in the background begins a turn.
     pub(crate) wakes: bool,
+    /// Whether the model's provider may search the web.
+    pub(crate) web_search: bool,
+    /// MCP servers that were added to it.
+    pub(crate) mcp_servers: BTreeMap<String, McpServer>,
+}
+
+/// What decides which settings a conversation may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds<'a> {
+    pub(super) models: &'a Models,
+    /// The MCP servers of the configuration.
+    pub(super) mcp_servers: &'a BTreeMap<String, McpServer>,
+    pub(super) is_operator: bool,
 }
 
 impl Settings {
@@ -33,7 +49,7 @@ impl Settings {
     }
 
     /// The settings that a request for a conversation asks for.
-    pub(super) fn requested(request: &ConversationRequest, models: &Models) -> Result<Self, ApiError> {
+    pub(super) fn requested(request: &ConversationRequest, bounds: Bounds<'_>) -> Result<Self, ApiError> {
         let mut settings = Self::default();
         settings.change(
             &ConversationPatch {
@@ -42,17 +58,24 @@ impl Settings {
                 mode: request.mode,
                 instructions: request.instructions.clone(),
                 wakes: request.wakes,
+                web_search: request.web_search,
+                mcp_servers: request
+                    .mcp_servers
+                    .clone()
+                    .into_iter()
+                    .map(|(name, one)| (name, Some(one)))
+                    .collect(),
                 ..ConversationPatch::default()
             },
-            models,
+            bounds,
         )?;
         Ok(settings)
     }
 
     /// Changes what a request names.
-    pub(super) fn change(&mut self, patch: &ConversationPatch, models: &Models) -> Result<(), ApiError> {
+    pub(super) fn change(&mut self, patch: &ConversationPatch, bounds: Bounds<'_>) -> Result<(), ApiError> {
         if let Some(model) = &patch.model {
-            self.model = if model.is_empty() { None } else { Some(models.known(model)?) };
+            self.model = if model.is_empty() { None } else { Some(bounds.models.known(model)?) };
         }
         if let Some(instructions) = &patch.instructions {
             if instructions.len() > MAX_INSTRUCTIONS_BYTES {
@@ -65,7 +88,11 @@ impl Settings {
         self.approval_policy = patch.approval_policy.unwrap_or(self.approval_policy);
         self.mode = patch.mode.unwrap_or(self.mode);
         self.wakes = patch.wakes.unwrap_or(self.wakes);
-        Ok(())
+        self.web_search = patch.web_search.unwrap_or(self.web_search);
+        if self.web_search && (patch.web_search.is_some() || patch.model.is_some()) {
+            bounds.models.can_search_web(self.model.as_deref())?;
+        }
+        mcp_servers::change(&mut self.mcp_servers, &patch.mcp_servers, bounds.mcp_servers, bounds.is_operator)
     }
 
     /// The settings as they are stored.
@@ -95,43 +122,9 @@ pub(super) fn checked_title(title: &str) -> Result<String, ApiError> {
     Ok(title)
 }
 
-/// The title that a first message gives: its first line, shortened at a word.
-pub(super) fn first_title(text: &str, most: usize) -> Option<String> {
-    // Without the marks of Markdown.
-    let lines = text.lines().map(|line| line.trim_start_matches(['#', '>', '-', '*', '`', ' ', '\t']));
-    let line = lines.into_iter().find(|line| !line.trim().is_empty())?;
-    let line: String = line.chars().map(|ch| if ch.is_control() { ' ' } else { ch }).collect();
-    let mut title = String::new();
-    for word in line.split_whitespace() {
-        let length = title.chars().count();
-        if length + 1 + word.chars().count() > most {
-            let left = most.saturating_sub(length);
-            if title.is_empty() {
-                title.extend(word.chars().take(left));
-            }
-            title.push('…');
-            return Some(title);
-        }
-        if !title.is_empty() {
-            title.push(' ');
-        }
-        title += word;
-    }
-    (!title.is_empty()).then_some(title)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_title_is_the_first_line_shortened_at_a_word() {
-        assert_eq!(first_title("\n  ## Fix the\tbuild\nplease", 60).as_deref(), Some("Fix the build"));
-        assert_eq!(first_title("one two three", 8).as_deref(), Some("one two…"));
-        assert_eq!(first_title(&"x".repeat(100), 10).unwrap().chars().count(), 11);
-        assert_eq!(first_title(" \n\t", 10), None);
-        assert_eq!(first_title("```\nls", 10).as_deref(), Some("ls"));
-    }
 
     #[test]
     fn a_title_has_one_line_and_bounds() {

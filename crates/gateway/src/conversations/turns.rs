@@ -98,7 +98,7 @@ impl Gateway {
                 let has_more = went_on && live.fold().running().is_some();
                 match live.runner.next(has_more) {
                     Some(next) => stop = next,
-                    None => return,
+                    None => return gateway.give_title(&live),
                 }
             }
         });
@@ -161,12 +161,19 @@ impl Gateway {
         let depth = self.depth_of(&row).await?;
         let instructions = settings.instructions.clone();
         let is_plan_mode = settings.mode == ConversationMode::Plan;
-        let approval = settings.approval();
+        let (approval, web_search) = (settings.approval(), settings.web_search);
         Ok(TurnContext {
             journal: Arc::clone(live) as _,
             place: Arc::new(ConversationPlace::new(self, row, who)),
             model,
-            settings: TurnSettings { is_plan_mode, approval, depth, instructions, ..TurnSettings::default() },
+            settings: TurnSettings {
+                is_plan_mode,
+                approval,
+                depth,
+                instructions,
+                web_search,
+                ..TurnSettings::default()
+            },
             stop,
         })
     }
@@ -181,11 +188,11 @@ impl Gateway {
         Ok(depth)
     }
 
-    /// Interrupts the turn that runs, and waits for its end. Returns whether one ran.
-    pub(crate) async fn interrupt(self: &Arc<Self>, live: &Arc<Live>) -> bool {
+    /// Interrupts the turn that runs, or only a certain one, and waits for its end. Returns whether it ran.
+    pub(crate) async fn interrupt(self: &Arc<Self>, live: &Arc<Live>, only: Option<&str>) -> bool {
         let mut changes = live.changes();
         let running = live.fold().running().map(|turn| turn.turn_id.clone());
-        let Some(turn_id) = running else { return false };
+        let Some(turn_id) = running.filter(|id| only.is_none_or(|only| only == id)) else { return false };
         // There is none if the turn was left by an earlier server and is not resumed yet.
         self.run_turns(live);
         live.runner.stop();

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headwater_agent::{Journal, Place};
-use headwater_protocol::conversation::ConversationId;
+use headwater_protocol::ExecutionId;
+use headwater_protocol::conversation::{ConversationId, Part};
+use headwater_store::{ExecutionFilter, MAX_PAGE, PageRequest, StateFilter};
 use headwater_tools::{Agent, Ending};
 use tokio::sync::broadcast::error::RecvError;
 
@@ -27,7 +29,64 @@ impl Watched {
     }
 }
 
+/// A command that the last server left running.
+#[derive(Debug)]
+pub(crate) struct LeftRunning {
+    conversation: ConversationId,
+    execution: ExecutionId,
+}
+
 impl Gateway {
+    /// The commands of conversations whose ends are not stored. They may have ended since.
+    pub(crate) async fn left_running(&self) -> Vec<LeftRunning> {
+        let filter = ExecutionFilter { state: Some(StateFilter::Running), ..ExecutionFilter::default() };
+        let (mut left, mut page) = (Vec::new(), PageRequest::first(MAX_PAGE));
+        loop {
+            let rows = match self.store.executions(&filter, page).await {
+                Ok(rows) => rows,
+                Err(error) => {
+                    tracing::error!(%error, "the ends of commands in the background wake nobody");
+                    return left;
+                }
+            };
+            left.extend(rows.items.into_iter().filter_map(|row| {
+                let conversation = row.conversation_id?.parse().ok()?;
+                Some(LeftRunning { conversation, execution: row.id })
+            }));
+            match rows.next {
+                Some(_) => page.cursor = rows.next,
+                None => return left,
+            }
+        }
+    }
+
+    /// Waits for the ends of commands that the agents of the last server left running.
+    pub(crate) async fn await_left(self: &Arc<Self>, left: Vec<LeftRunning>) {
+        for one in left {
+            if let Err(error) = self.await_one(&one).await {
+                tracing::warn!(conversation = %one.conversation, message = %error.message, "not woken");
+            }
+        }
+    }
+
+    async fn await_one(self: &Arc<Self>, left: &LeftRunning) -> Result<(), ApiError> {
+        let Some(row) = self.store.conversation(&left.conversation).await? else { return Ok(()) };
+        let Some(who) = self.auth.agent_of(&row).await?.filter(|_| Settings::of(&row).wakes) else {
+            return Ok(());
+        };
+        let live = self.conversations.of(&row).await?;
+        // Anybody can put any id into the metadata of their own executions.
+        let is_own = live.fold().messages.iter().flat_map(|message| &message.parts).any(|part| match part {
+            Part::ToolCall(call) => call.execution_ids.contains(&left.execution),
+            _ => false,
+        });
+        let place = ConversationPlace::new(self, row, who);
+        if is_own && let Ok(Some(agent)) = place.existing_tools().await {
+            agent.await_end(&self.worker.execution(left.execution).await?);
+        }
+        Ok(())
+    }
+
     /// Waits for the ends of commands of an agent, as long as the agent is remembered.
     pub(super) fn watch_endings(self: &Arc<Self>, id: &ConversationId, agent: &Agent) {
         if !self.conversations.watched.begin(id) {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod attachments;
+mod export;
 mod log;
 mod members;
 mod messages;
@@ -44,6 +45,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .merge(members::routes())
         .merge(shares::routes())
         .merge(models::routes())
+        .merge(export::routes())
 }
 
 /// Creates a conversation with an agent.
@@ -148,7 +150,8 @@ async fn get(
     gateway.conversation_detail(&who, &id).await.map(JsonBody)
 }
 
-/// Changes a conversation. Absent fields keep their values. Only the owner may change `approval_policy` and `session_id`.
+/// Changes a conversation. Absent fields keep their values. Only the owner may change `approval_policy`,
+/// `session_id`, `web_search` and `mcp_servers`.
 ///
 /// Settings of the agent hold from its next turn on.
 #[utoipa::path(patch, path = "/v1/conversations/{id}", operation_id = "updateConversation", tag = "conversations",

@@ -37,6 +37,7 @@ pub(crate) fn takes_query_token(path: &str) -> bool {
         || is_terminal(path)
         || path.ends_with("/files/watch")
         || is_conversation_log(path)
+        || is_chat_stream(path)
         || path.starts_with("/tool-progress/")
         || path.starts_with("/v1/tool-progress/")
 }
@@ -44,6 +45,11 @@ pub(crate) fn takes_query_token(path: &str) -> bool {
 /// Whether this is the log of a conversation, which is also a stream.
 fn is_conversation_log(path: &str) -> bool {
     path.starts_with("/v1/conversations/") && path.ends_with("/log")
+}
+
+/// Whether this is a stream of AI SDK front ends, or their WebSocket.
+fn is_chat_stream(path: &str) -> bool {
+    path.starts_with("/v1/chat/") && (path.ends_with("/stream") || path == "/v1/chat/socket")
 }
 
 /// Whether this is the terminal's WebSocket, whose URL may carry a token or a JWT.

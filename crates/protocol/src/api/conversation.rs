@@ -1,8 +1,10 @@
 //! Bodies of conversations.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::Timestamp;
+use super::{McpServerBody, McpServerRequest, Timestamp};
 use crate::SessionId;
 use crate::conversation::{
     Answer, ApprovalDecision, Attachment, ConversationId, Delivery, LogEntry, Message, MessageId, PlanStep,
@@ -67,6 +69,12 @@ pub struct ConversationRequest {
     /// Whether the end of a command that runs on in the background begins a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<bool>,
+    /// Whether the model's provider may search the web for it: not if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web_search: Option<bool>,
+    /// More MCP servers for the agent, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mcp_servers: BTreeMap<String, McpServerRequest>,
 }
 
 /// A change of a conversation. Absent fields keep their values.
@@ -99,6 +107,13 @@ pub struct ConversationPatch {
     /// Whether the end of a command that runs on in the background begins a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<bool>,
+    /// Whether the model's provider may search the web for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web_search: Option<bool>,
+    /// MCP servers that are added or replaced, by name; `null` removes one. Others stay.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, McpServerRequest>))]
+    pub mcp_servers: BTreeMap<String, Option<McpServerRequest>>,
 }
 
 /// A conversation with an agent.
@@ -129,6 +144,12 @@ pub struct ConversationBody {
     pub is_archived: bool,
     /// Whether the end of a command that runs on in the background begins a turn.
     pub wakes: bool,
+    /// Whether the model's provider may search the web for it.
+    #[serde(default)]
+    pub web_search: bool,
+    /// The MCP servers that were added to it, by name. Those of the server's configuration are not listed.
+    #[serde(default)]
+    pub mcp_servers: BTreeMap<String, McpServerBody>,
     /// Whether a turn runs.
     pub is_running: bool,
     /// Whether a person is asked.

@@ -34,6 +34,20 @@ pub enum Delivery {
     Queue,
 }
 
+/// Where a title is from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum TitleSource {
+    /// It is the beginning of the first message, until there is a better one.
+    Message,
+    /// A model has written it.
+    Model,
+    /// A person has chosen it: it stays.
+    #[default]
+    Person,
+}
+
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -290,5 +304,8 @@ pub enum ConversationEvent {
     TitleChanged {
         /// The title.
         title: String,
+        /// Where it is from.
+        #[serde(default)]
+        source: TitleSource,
     },
 }

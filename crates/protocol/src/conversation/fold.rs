@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ConversationEvent, InputRequest, LogEntry, Message, MessageId, ModelUsage, Part, PlanStep, QueuedMessage,
-    TextPart, ToolCall, ToolCallState, TurnOutcome,
+    TextPart, TitleSource, ToolCall, ToolCallState, TurnOutcome,
 };
 
 /// A turn: the agent's work between two messages of a person.
@@ -48,6 +48,8 @@ pub struct Conversation {
     pub last_seq: u64,
     /// The title, if it has one.
     pub title: Option<String>,
+    /// Where the title is from.
+    pub title_source: Option<TitleSource>,
     /// All messages of all branches, in the order in which they were added.
     pub messages: Vec<Message>,
     /// The last message of the current branch.
@@ -205,7 +207,9 @@ impl Conversation {
             ConversationEvent::Compacted { message_id, summary } => {
                 self.summaries.insert(message_id.clone(), summary.clone());
             }
-            ConversationEvent::TitleChanged { title } => self.title = Some(title.clone()),
+            ConversationEvent::TitleChanged { title, source } => {
+                (self.title, self.title_source) = (Some(title.clone()), Some(*source));
+            }
             event => self.apply_to_call(event, at_ms),
         }
     }

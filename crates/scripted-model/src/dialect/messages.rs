@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Answer, Encoder, Event, Sent};
 use crate::pieces::Part;
 use crate::request::{Entry, Request, text_of};
-use crate::script::{Finish, Usage};
+use crate::script::{Finish, Search, Usage};
 
 pub(super) fn request(body: &Value) -> Request {
     let mut request = Request::common(body);
@@ -44,6 +44,9 @@ impl Encoder for Messages {
             Part::Reasoning => json!({"type": "thinking", "thinking": "", "signature": ""}),
             Part::Text => json!({"type": "text", "text": ""}),
             Part::Call { id, name } => json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
+            Part::Search(_) => {
+                json!({"type": "server_tool_use", "id": search_id(index), "name": "web_search", "input": {}})
+            }
         };
         vec![event("content_block_start", json!({"index": index, "content_block": empty}))]
     }
@@ -53,7 +56,7 @@ impl Encoder for Messages {
         let delta = match &sent.part {
             Part::Reasoning => json!({"type": "thinking_delta", "thinking": text}),
             Part::Text => json!({"type": "text_delta", "text": text}),
-            Part::Call { .. } => json!({"type": "input_json_delta", "partial_json": text}),
+            Part::Call { .. } | Part::Search(_) => json!({"type": "input_json_delta", "partial_json": text}),
         };
         vec![event("content_block_delta", json!({"index": index, "delta": delta}))]
     }
@@ -65,7 +68,24 @@ impl Encoder for Messages {
             let delta = json!({"type": "signature_delta", "signature": signature(&sent.text)});
             events.push(event("content_block_delta", json!({"index": index, "delta": delta})));
         }
+        if let Part::Search(search) = &sent.part {
+            let input = json!({"query": search.query}).to_string();
+            let delta = json!({"type": "input_json_delta", "partial_json": input});
+            events.push(event("content_block_delta", json!({"index": index, "delta": delta})));
+        }
+        if sent.part == Part::Text {
+            for citation in citations(answer) {
+                let delta = json!({"type": "citations_delta", "citation": citation});
+                events.push(event("content_block_delta", json!({"index": index, "delta": delta})));
+            }
+        }
         events.push(event("content_block_stop", json!({"index": index})));
+        if let Part::Search(search) = &sent.part {
+            // Blocks of the provider's tools are numbered like the others; this number is used by no other block.
+            let (index, block) = (index + FOUND, found(index, search));
+            events.push(event("content_block_start", json!({"index": index, "content_block": block})));
+            events.push(event("content_block_stop", json!({"index": index})));
+        }
         events
     }
 
@@ -81,6 +101,26 @@ impl Encoder for Messages {
     fn error(&mut self, _: &Answer, message: &str) -> Vec<Event> {
         vec![event("error", json!({"error": {"type": "overloaded_error", "message": message}}))]
     }
+}
+
+/// Added to the number of a search for that of its result.
+const FOUND: usize = 1000;
+
+fn search_id(index: usize) -> String {
+    format!("srvtoolu_{index}")
+}
+
+/// What a search has found.
+fn found(index: usize, search: &Search) -> Value {
+    let page = |(url, title): (&String, &String)| json!({"type": "web_search_result", "url": url, "title": title, "encrypted_content": "sealed", "page_age": null});
+    let content: Vec<_> = search.pages.iter().map(page).collect();
+    json!({"type": "web_search_tool_result", "tool_use_id": search_id(index), "content": content})
+}
+
+fn citations(answer: &Answer) -> Vec<Value> {
+    let kind = "web_search_result_location";
+    let citation = |(url, title): (&String, &String)| json!({"type": kind, "url": url, "title": title, "encrypted_index": "sealed", "cited_text": "..."});
+    answer.pages().map(citation).collect()
 }
 
 fn event(kind: &str, mut data: Value) -> Event {
@@ -111,7 +151,17 @@ fn usage(usage: Usage, output_tokens: u64) -> Value {
 }
 
 pub(super) fn whole(answer: &Answer) -> Value {
-    let content: Vec<_> = answer.parts.iter().map(block).collect();
+    let blocks = answer.parts.iter().enumerate().flat_map(|(index, sent)| match &sent.part {
+        Part::Search(search) => {
+            let input = json!({"query": search.query});
+            let id = search_id(index);
+            let asked = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": input});
+            vec![asked, found(index, search)]
+        }
+        Part::Text => vec![json!({"type": "text", "text": sent.text, "citations": citations(answer)})],
+        _ => vec![block(sent)],
+    });
+    let content: Vec<_> = blocks.collect();
     json!({
         "id": answer.id, "type": "message", "role": "assistant", "model": answer.model, "content": content,
         "stop_reason": stop_reason(answer.finish), "stop_sequence": null,
@@ -129,5 +179,6 @@ fn block(sent: &Sent) -> Value {
             let input = serde_json::from_str(&sent.text).unwrap_or(Value::Null);
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }
+        Part::Search(_) => Value::Null,
     }
 }

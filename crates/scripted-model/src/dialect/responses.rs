@@ -62,6 +62,11 @@ impl Encoder for Responses {
             Part::Reasoning => ("response.reasoning_summary_part.added", "summary_index", "summary_text"),
             Part::Text => ("response.content_part.added", "content_index", "output_text"),
             Part::Call { .. } => return vec![added],
+            Part::Search(_) => {
+                let states = ["response.web_search_call.in_progress", "response.web_search_call.searching"];
+                let states = states.map(|kind| self.of_part(kind, index, answer, json!({})));
+                return std::iter::once(added).chain(states).collect();
+            }
         };
         let data = json!({part.1: 0, "part": {"type": part.2, "text": ""}});
         vec![added, self.of_part(part.0, index, answer, data)]
@@ -75,6 +80,7 @@ impl Encoder for Responses {
             }
             Part::Text => ("response.output_text.delta", json!({"content_index": 0, "delta": text})),
             Part::Call { .. } => ("response.function_call_arguments.delta", json!({"delta": text})),
+            Part::Search(_) => return Vec::new(),
         };
         vec![self.of_part(kind, index, answer, data)]
     }
@@ -87,12 +93,21 @@ impl Encoder for Responses {
             }
             Part::Text => ("response.output_text.done", json!({"content_index": 0, "text": sent.text})),
             Part::Call { .. } => ("response.function_call_arguments.done", json!({"arguments": sent.text})),
+            Part::Search(_) => ("response.web_search_call.completed", json!({})),
         };
+        let mut events = Vec::new();
+        if sent.part == Part::Text {
+            for (number, annotation) in annotations(answer).into_iter().enumerate() {
+                let data = json!({"content_index": 0, "annotation_index": number, "annotation": annotation});
+                events.push(self.of_part("response.output_text.annotation.added", index, answer, data));
+            }
+        }
         let item = item(answer, index, "completed");
-        vec![
+        events.extend([
             self.of_part(kind, index, answer, data),
             self.event("response.output_item.done", json!({"output_index": index, "item": item})),
-        ]
+        ]);
+        events
     }
 
     fn finish(&mut self, answer: &Answer) -> Vec<Event> {
@@ -116,6 +131,11 @@ impl Encoder for Responses {
     }
 }
 
+fn annotations(answer: &Answer) -> Vec<Value> {
+    let annotation = |(url, title): (&String, &String)| json!({"type": "url_citation", "url": url, "title": title, "start_index": 0, "end_index": 0});
+    answer.pages().map(annotation).collect()
+}
+
 fn item_id(answer: &Answer, index: usize) -> String {
     format!("item_{}_{index}", answer.id)
 }
@@ -131,10 +151,14 @@ fn item(answer: &Answer, index: usize, status: &str) -> Value {
             json!({"type": "reasoning", "id": id, "summary": summary, "encrypted_content": encrypted})
         }
         Part::Text => {
-            let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
+            let content = json!([{"type": "output_text", "text": text, "annotations": annotations(answer)}]);
             let content = if is_done { content } else { json!([]) };
             json!({"type": "message", "id": id, "role": "assistant", "status": status, "content": content})
         }
+        Part::Search(search) => json!({
+            "type": "web_search_call", "id": id, "status": status,
+            "action": is_done.then(|| json!({"type": "search", "query": search.query})),
+        }),
         Part::Call { id: call_id, name } => json!({
             "type": "function_call", "id": id, "call_id": call_id, "name": name, "status": status,
             "arguments": if is_done { text.as_str() } else { "" },

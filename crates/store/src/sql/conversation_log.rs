@@ -36,7 +36,7 @@ pub(crate) fn append(
         ));
         all.extend(pruned(number, entry));
         if let Some((message, text)) = text_of(&entry.event) {
-            all.push(put_text(number, message, text));
+            all.push(put_text(number, message, &text));
         }
         row.add(entry);
     }
@@ -86,7 +86,7 @@ fn pruned(number: i64, entry: &LogEntry) -> Option<Statement> {
 /// A text to be found: its message (none for the title), and the text.
 fn text_of(event: &ConversationEvent) -> Option<(&str, String)> {
     match event {
-        ConversationEvent::TitleChanged { title } => Some(("", title.clone())),
+        ConversationEvent::TitleChanged { title, .. } => Some(("", title.clone())),
         ConversationEvent::MessageAdded { message } => {
             let texts = message.parts.iter().filter_map(|part| match part {
                 Part::Text(text) => Some(text.text.as_str()),
@@ -106,7 +106,7 @@ fn text_of(event: &ConversationEvent) -> Option<(&str, String)> {
 }
 
 /// Adds to the text of a message, or replaces the title.
-fn put_text(number: i64, message: &str, text: String) -> Statement {
+fn put_text(number: i64, message: &str, text: &str) -> Statement {
     let cut = text.floor_char_boundary(MAX_TEXT_BYTES);
     let values = [number.into(), message.into(), text.get(..cut).unwrap_or_default().into()];
     Statement::new(
@@ -143,7 +143,7 @@ impl RowChange {
                 | InputRequested { .. }
         );
         match &entry.event {
-            TitleChanged { title } => self.title = Some(title.clone()),
+            TitleChanged { title, .. } => self.title = Some(title.clone()),
             MessageAdded { message } if message.role == MessageRole::Assistant => {}
             MessageAdded { .. } | TextEnded { .. } => {
                 if let Some((_, text)) = text_of(&entry.event) {

@@ -37,7 +37,7 @@ impl Ending {
 }
 
 /// Awaits the end of a command that runs on.
-pub(super) fn watch(agent: &Agent, execution: &Execution) {
+pub(crate) fn watch(agent: &Agent, execution: &Execution) {
     let id = execution.id;
     if !agent.memory().begin_watching(id) {
         return;

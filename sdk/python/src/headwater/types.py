@@ -333,6 +333,10 @@ class Conversation(TypedDict):
     is_archived: bool
     # Whether the end of a command that runs on in the background begins a turn.
     wakes: bool
+    # Whether the model's provider may search the web for it.
+    web_search: NotRequired[bool]
+    # The MCP servers that were added to it, by name. Those of the server's configuration are not listed.
+    mcp_servers: NotRequired[dict[str, McpServer]]
     # Whether a turn runs.
     is_running: bool
     # Whether a person is asked.
@@ -617,6 +621,8 @@ class TitleChangedConversationEvent(TypedDict):
 
     # The title.
     title: str
+    # Where it is from.
+    source: NotRequired[TitleSource]
     type: Literal['title_changed']
 
 
@@ -646,6 +652,10 @@ class ConversationPatch(TypedDict):
     instructions: NotRequired[str | None]
     # Whether the end of a command that runs on in the background begins a turn.
     wakes: NotRequired[bool | None]
+    # Whether the model's provider may search the web for it.
+    web_search: NotRequired[bool | None]
+    # MCP servers that are added or replaced, by name; `null` removes one. Others stay.
+    mcp_servers: NotRequired[dict[str, McpServerRequest]]
 
 
 class ConversationRequest(TypedDict):
@@ -664,6 +674,10 @@ class ConversationRequest(TypedDict):
     instructions: NotRequired[str | None]
     # Whether the end of a command that runs on in the background begins a turn.
     wakes: NotRequired[bool | None]
+    # Whether the model's provider may search the web for it: not if absent.
+    web_search: NotRequired[bool | None]
+    # More MCP servers for the agent, by name.
+    mcp_servers: NotRequired[dict[str, McpServerRequest]]
 
 
 class ConversationShare(TypedDict):
@@ -1350,6 +1364,32 @@ class LogRemoved(TypedDict):
     at: Timestamp
     # The rule that removed it: `age`, `number`, `size`, or `prune` for an explicit request.
     reason: str
+
+
+class McpServer(TypedDict):
+    """An MCP server of a conversation, without what may be secret."""
+
+    # The program and its arguments.
+    command: NotRequired[list[str]]
+    # The names of the variables in its environment.
+    env: NotRequired[list[str]]
+    # The address of a server on the network, without its query.
+    url: NotRequired[str | None]
+    # The names of the headers.
+    headers: NotRequired[list[str]]
+
+
+class McpServerRequest(TypedDict):
+    """An MCP server whose tools an agent gets: `command`, and perhaps `env`."""
+
+    # A program and its arguments. It runs in the session of the conversation, and speaks the protocol on stdio.
+    command: NotRequired[list[str]]
+    # Its environment. No response and no export contains the values.
+    env: NotRequired[dict[str, str]]
+    # The address of a server on the network instead, which is called from the server's host. For operators.
+    url: NotRequired[str | None]
+    # The headers of each request to it. No response and no export contains the values.
+    headers: NotRequired[dict[str, str]]
 
 
 class Member(TypedDict):
@@ -2825,6 +2865,9 @@ StdinRequest: TypeAlias = "Literal['none'] | Literal['open'] | dict[str, Any]"
 
 # A time in milliseconds since 1970.
 Timestamp: TypeAlias = "str"
+
+# Where a title is from.
+TitleSource: TypeAlias = "Literal['message', 'model', 'person']"
 
 # The arguments of a tool, as its schema in `GET /v1/tools` describes them.
 ToolArguments: TypeAlias = "dict[str, Any]"

@@ -285,7 +285,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Changes a conversation. Absent fields keep their values. Only the owner may change `approval_policy` and `session_id`.
+         * Changes a conversation. Absent fields keep their values. Only the owner may change `approval_policy`,
+         *     `session_id`, `web_search` and `mcp_servers`.
          * @description Settings of the agent hold from its next turn on.
          */
         patch: operations["updateConversation"];
@@ -356,6 +357,27 @@ export interface paths {
         put?: never;
         /** Makes the newest branch with this message the current one: the next message belongs to it. */
         post: operations["selectBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns a conversation as a file, as it is now.
+         * @description Everybody who may read it may export it, with a link, too. What a provider wants to get back with an answer (signatures,
+         *     encrypted reasoning) is left out.
+         */
+        get: operations["exportConversation"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2650,6 +2672,12 @@ export interface components {
             is_archived: boolean;
             /** @description Whether the end of a command that runs on in the background begins a turn. */
             wakes: boolean;
+            /** @description Whether the model's provider may search the web for it. */
+            web_search?: boolean;
+            /** @description The MCP servers that were added to it, by name. Those of the server's configuration are not listed. */
+            mcp_servers?: {
+                [key: string]: components["schemas"]["McpServer"];
+            };
             /** @description Whether a turn runs. */
             is_running: boolean;
             /** @description Whether a person is asked. */
@@ -2882,6 +2910,8 @@ export interface components {
         } | {
             /** @description The title. */
             title: string;
+            /** @description Where it is from. */
+            source?: components["schemas"]["TitleSource"];
             /** @enum {string} */
             type: "title_changed";
         };
@@ -2923,6 +2953,12 @@ export interface components {
             instructions?: string | null;
             /** @description Whether the end of a command that runs on in the background begins a turn. */
             wakes?: boolean | null;
+            /** @description Whether the model's provider may search the web for it. */
+            web_search?: boolean | null;
+            /** @description MCP servers that are added or replaced, by name; `null` removes one. Others stay. */
+            mcp_servers?: {
+                [key: string]: components["schemas"]["McpServerRequest"];
+            };
         };
         /**
          * @description A request for a conversation.
@@ -2945,6 +2981,12 @@ export interface components {
             instructions?: string | null;
             /** @description Whether the end of a command that runs on in the background begins a turn. */
             wakes?: boolean | null;
+            /** @description Whether the model's provider may search the web for it: not if absent. */
+            web_search?: boolean | null;
+            /** @description More MCP servers for the agent, by name. */
+            mcp_servers?: {
+                [key: string]: components["schemas"]["McpServerRequest"];
+            };
         };
         /** @description A link to a conversation. */
         ConversationShare: {
@@ -3901,6 +3943,43 @@ export interface components {
             /** @description The rule that removed it: `age`, `number`, `size`, or `prune` for an explicit request. */
             reason: string;
         };
+        /** @description An MCP server of a conversation, without what may be secret. */
+        McpServer: {
+            /** @description The program and its arguments. */
+            command?: string[];
+            /** @description The names of the variables in its environment. */
+            env?: string[];
+            /** @description The address of a server on the network, without its query. */
+            url?: string | null;
+            /** @description The names of the headers. */
+            headers?: string[];
+        };
+        /**
+         * @description An MCP server whose tools an agent gets: `command`, and perhaps `env`.
+         * @example {
+         *       "command": [
+         *         "issues-mcp",
+         *         "--stdio"
+         *       ],
+         *       "env": {
+         *         "ISSUES_TOKEN": "..."
+         *       }
+         *     }
+         */
+        McpServerRequest: {
+            /** @description A program and its arguments. It runs in the session of the conversation, and speaks the protocol on stdio. */
+            command?: string[];
+            /** @description Its environment. No response and no export contains the values. */
+            env?: {
+                [key: string]: string;
+            };
+            /** @description The address of a server on the network instead, which is called from the server's host. For operators. */
+            url?: string | null;
+            /** @description The headers of each request to it. No response and no export contains the values. */
+            headers?: {
+                [key: string]: string;
+            };
+        };
         /** @description A member. */
         Member: {
             /** @description The user's name, or the owner of a token. */
@@ -3964,12 +4043,7 @@ export interface components {
          * @example msg_0123456789abcdef0123456789abcdef
          */
         MessageId: string;
-        /**
-         * @description Names a message.
-         * @example {
-         *       "message_id": "msg_0123456789abcdef0123456789abcdef"
-         *     }
-         */
+        /** @description Names a message. */
         MessageRef: {
             /** @description The message. */
             message_id: components["schemas"]["MessageId"];
@@ -5383,6 +5457,11 @@ export interface components {
          * @description A time in milliseconds since 1970.
          */
         Timestamp: string;
+        /**
+         * @description Where a title is from.
+         * @enum {string}
+         */
+        TitleSource: "message" | "model" | "person";
         /**
          * @description A token, without its secret.
          * @example {
@@ -6807,6 +6886,46 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    exportConversation: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `markdown` (the default): the current branch, to read. `json`: the messages of all branches, and the log. `ipynb`: the current
+                 *     branch as a Jupyter notebook, whose cells are the code that ran and its outputs.
+                 */
+                format?: "markdown" | "json" | "ipynb";
+            };
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the file, as an attachment with a name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown; charset=utf-8": string;
+                    "application/json": Record<string, never>;
+                    "application/x-ipynb+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];

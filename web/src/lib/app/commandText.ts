@@ -1,12 +1,17 @@
 // One line of text for the command of an execution, for lists, titles and the palette.
 import type { Execution } from 'headwater';
 
+/** What a shell is given to run (`bash -lc '...'`): the part that a person would have typed. */
+export function scriptOf(argv: readonly string[]): string | null {
+  const [program = '', flag = '', script] = argv;
+  const isShell = /^-\w*c$/.test(flag) && /(^|\/)(ba|da|z|k)?sh$/.test(program);
+  return isShell && argv.length === 3 && script !== undefined ? script : null;
+}
+
 /** The command line, or the first line of the code that says something. */
 export function commandText({ command }: Pick<Execution, 'command'>): string {
   if ('argv' in command) {
-    const [program, flag, script] = command.argv;
-    if (script !== undefined && /^-l?c$/.test(flag ?? '') && /(^|\/)(ba|da|z|k)?sh$/.test(program ?? '')) return script;
-    return command.argv.join(' ');
+    return scriptOf(command.argv) ?? command.argv.join(' ');
   }
   if ('shell' in command) return command.shell;
   const { language, code, file } = command.code;

@@ -5,6 +5,7 @@ import { activity } from '../app/activity.svelte';
 import { newMessageId, type ChatApi, type ConversationPatch, type NewMessage } from './api';
 import { alternatives, branchTo, totalUsage } from './branches';
 import { EMPTY, fold, fromSnapshot, type ConversationState } from './fold';
+import { early } from './lazy.svelte';
 import type { Answer, ApprovalDecision, ConversationInfo, LogEntry, Snapshot } from './types';
 
 /** A message on its way to the server. */
@@ -33,18 +34,14 @@ export class Conversation {
   );
   readonly title: string | null = $derived(this.state.title ?? this.info?.title ?? null);
   /** What was sent and is not in the log yet. */
-  readonly pending: readonly Pending[] = $derived(
-    this.#sent.filter(
-      ({ id }) =>
-        !this.state.messages.some((message) => message.id === id) &&
-        !this.state.queue.some((queued) => queued.message_id === id),
-    ),
-  );
+  readonly pending: readonly Pending[] = $derived(this.#sent.filter(({ id }) => !this.#isKnown(id)));
   readonly isMissing: boolean = $derived(this.error instanceof ApiError && [403, 404].includes(this.error.status));
 
   #abort: AbortController | null = null;
   #waiting: LogEntry[] = [];
   #frame = 0;
+  /** Whether a tool has run in this turn. */
+  #hasRun = false;
   #unmark: (() => void) | null = null;
 
   constructor(
@@ -85,6 +82,7 @@ export class Conversation {
       for await (const entry of entries) {
         this.#waiting.push(entry);
         this.#schedule();
+        if (entry.type === 'tool_call_running' && entry.execution_id) early.follow(entry.execution_id);
       }
     } catch (error) {
       if (!signal.aborted) this.error = error;
@@ -117,10 +115,22 @@ export class Conversation {
     const wasRunning = this.isRunning;
     this.state = fold(this.state, entries);
     if (!this.isRunning) this.isStopping = false;
+    // For good: one that was withdrawn later is not on its way again.
+    if (this.#sent.length > 0) this.#sent = this.#sent.filter(({ id }) => !this.#isKnown(id));
     this.#mark();
-    // The session of a conversation is created by its first tool call.
-    const needsSession = this.info?.session_id == null && entries.some(({ type }) => type === 'tool_call_running');
-    if (needsSession || (wasRunning && !this.isRunning)) void this.refresh();
+    // Only the session is not in the log: a tool call creates it if there is none, or if it has ended. What is loaded has
+    // all messages with their outputs, so that it is not asked for without need.
+    const runs = entries.some(({ type }) => type === 'tool_call_running');
+    const hasSession = this.info?.session_id != null;
+    this.#hasRun ||= runs;
+    const isOver = wasRunning && !this.isRunning;
+    if (isOver ? this.#hasRun || !hasSession : runs && !hasSession) void this.refresh();
+    if (isOver) this.#hasRun = false;
+  }
+
+  #isKnown(id: string): boolean {
+    const { messages, queue } = this.state;
+    return messages.some((message) => message.id === id) || queue.some((queued) => queued.message_id === id);
   }
 
   /** Shows in the icon of the tab that something runs. */

@@ -23,7 +23,10 @@ export interface NewConversation {
 }
 
 export type ConversationPatch = Partial<
-  Pick<ConversationInfo, 'title' | 'is_archived' | 'model' | 'approval_policy' | 'mode' | 'session_id' | 'wakes'>
+  Pick<
+    ConversationInfo,
+    'title' | 'is_archived' | 'model' | 'approval_policy' | 'mode' | 'session_id' | 'wakes' | 'web_search'
+  >
 >;
 
 export interface NewMessage {

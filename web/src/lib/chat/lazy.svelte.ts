@@ -27,7 +27,15 @@ export const markdown = new Lazy<typeof Markdown>(() => import('./markdown/Markd
 export const cardBody = new Lazy<typeof CardBody>(() => import('./tools/CardBody.svelte'));
 export const executionOutput = new Lazy<typeof ExecutionOutput>(() => import('./tools/ExecutionOutput.svelte'));
 
+/** Follows an execution before its card is there, once what cards need is loaded. */
+export const early: { follow: (execution: string) => void } = { follow: () => undefined };
+
 export function startParts(): void {
   markdown.start();
   cardBody.start();
+  import('./tools/executions').then(
+    ({ executions }) => (early.follow = (id) => executions.begin(id)),
+    // Then the card begins.
+    () => undefined,
+  );
 }

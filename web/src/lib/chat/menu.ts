@@ -5,7 +5,7 @@ import Download from '@lucide/svelte/icons/download';
 import Pencil from '@lucide/svelte/icons/pencil';
 import Trash from '@lucide/svelte/icons/trash-2';
 import { chat as words } from '../strings/chat';
-import type { MenuItem } from '../ui';
+import { download, type MenuItem } from '../ui';
 import { pathOf } from './api';
 import type { ConversationInfo } from './types';
 
@@ -18,6 +18,14 @@ export interface ConversationActions {
 /** The formats in which a conversation can be saved. */
 const FORMATS = ['markdown', 'json', 'ipynb'] as const;
 
+/** What everybody can do who may read a conversation. */
+export const exportsOf = ({ id }: Pick<ConversationInfo, 'id'>): MenuItem[] =>
+  FORMATS.map((format) => ({
+    label: words.actions.export[format],
+    icon: Download,
+    onselect: () => download(`${pathOf(id)}/export?format=${format}`),
+  }));
+
 export function menuOf(conversation: ConversationInfo, actions: ConversationActions): MenuItem[] {
   const say = words.actions;
   const isArchived = conversation.is_archived;
@@ -29,11 +37,7 @@ export function menuOf(conversation: ConversationInfo, actions: ConversationActi
       onselect: actions.archive,
     },
     'separator',
-    ...FORMATS.map((format) => ({
-      label: say.export[format],
-      icon: Download,
-      onselect: () => location.assign(`${pathOf(conversation.id)}/export?format=${format}`),
-    })),
+    ...exportsOf(conversation),
     'separator',
     { label: say.remove, icon: Trash, danger: true, onselect: actions.remove },
   ];

@@ -135,6 +135,7 @@ export interface ConversationInfo {
   parent_id?: string | null;
   is_archived: boolean;
   wakes: boolean;
+  web_search: boolean;
   is_running: boolean;
   /** Whether a person is asked something. */
   is_waiting: boolean;

@@ -8,18 +8,10 @@ import FolderPlus from '@lucide/svelte/icons/folder-plus';
 import Pencil from '@lucide/svelte/icons/pencil';
 import Trash2 from '@lucide/svelte/icons/trash-2';
 import { strings } from '../strings/en';
-import { copyText, toast, type MenuItem } from '../ui';
+import { copyText, download, toast, type MenuItem } from '../ui';
 import type { Ide } from './ide.svelte';
 import { freeName } from './paths';
 import { folderFor } from './rows';
-
-/** Starts a download by a link: the server sends files as attachments, so the page stays. */
-export function download(url: string): void {
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = '';
-  link.click();
-}
 
 /** The menu of an entry; of the workspace itself if `path` is null. */
 export function entryMenu(ide: Ide, path: string | null): MenuItem[] {

@@ -104,8 +104,9 @@ export class Execution {
   #begin(): void {
     this.#abort = new AbortController();
     const { signal } = this.#abort;
-    void this.#load(signal);
+    // The output first: a browser has few connections.
     void this.#follow(signal);
+    void this.#load(signal);
     if (this.#meter) void this.#measure(signal);
   }
 

@@ -30,6 +30,7 @@ describe('words', () => {
 
   it('writes commands', () => {
     expect(commandLine({ argv: ['echo', "it's", 'a b'] })).toBe("echo 'it'\\''s' 'a b'");
+    expect(commandLine({ argv: ['bash', '-lc', 'make  test'] })).toBe('make test');
     expect(commandLine({ shell: 'a\n\x1b[31m b' })).toBe('a [31m b');
     expect(commandLine({ code: { language: 'python', code: '# hi\nprint(1)\n' } })).toBe('python: print(1)');
     expect(quote('')).toBe("''");

@@ -1,4 +1,5 @@
 // How an execution ended, in words, and its command on one line.
+import { scriptOf } from '../app/commandText';
 import { bytes, count, duration } from '../ui/format';
 import { runs } from '../strings/runs';
 import type { Exit } from './events';
@@ -107,7 +108,7 @@ export type Command =
 /** The command as people type it. Of code, the first line that says something. */
 export function commandLine(command: Command): string {
   if ('shell' in command) return oneLine(command.shell);
-  if ('argv' in command) return oneLine(command.argv.map(quote).join(' '));
+  if ('argv' in command) return oneLine(scriptOf(command.argv) ?? command.argv.map(quote).join(' '));
   const { language, code, file, args } = command.code;
   const rest = args && args.length > 0 ? ` ${args.map(quote).join(' ')}` : '';
   if (file) return oneLine(`${language} ${quote(file)}${rest}`);

@@ -38,6 +38,7 @@ export const chat = {
     openIde: 'Open in the IDE',
     export: { markdown: 'Export as Markdown', json: 'Export as JSON', ipynb: 'Export as notebook' },
     wakes: 'Continue when a background command ends',
+    webSearch: 'Let the provider search the web',
     more: 'More',
     newTitle: 'Title',
     save: 'Save',
@@ -126,6 +127,9 @@ export const chat = {
     thought: 'Thoughts',
     sending: 'Sending…',
     working: 'Working…',
+    using: (tool: string): string => `The agent is using ${tool}…`,
+    finished: (tool: string): string => `Tool ${tool} finished.`,
+    failed: (tool: string): string => `Tool ${tool} failed.`,
     usage: (input: number, output: number): string => `${tokens(input)} in, ${tokens(output)} out`,
     usageTitle: (input: number, cached: number, output: number): string =>
       `${count(input)} tokens read (${count(cached)} of them cached), ${count(output)} tokens written`,

@@ -28,6 +28,7 @@ export const sessions = {
     actions: 'Actions',
   },
   unnamed: 'Unnamed session',
+  ofConversation: (id: string): string => `Conversation ${id}`,
   oneShot: 'one-shot',
   oneShotTitle: 'Created for one execution; ends with it',
   noSandbox: 'no sandbox',

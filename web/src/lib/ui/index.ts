@@ -18,6 +18,7 @@ export { default as Time } from './Time.svelte';
 export { default as Tooltip } from './Tooltip.svelte';
 export { copyText } from './clipboard';
 export { fastClock, slowClock } from './clock.svelte';
+export { download } from './download';
 export { explain } from './errors';
 export { bytes, count, duration, exact, relative, shortId } from './format';
 export type { Icon } from './icon';

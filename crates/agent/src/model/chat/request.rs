@@ -15,7 +15,7 @@ pub(in super::super) fn body(prompt: &Prompt, config: &ModelConfig, quirks: Quir
     if !quirks.no_stream_options {
         body["stream_options"] = json!({"include_usage": true});
     }
-    if let Some(tokens) = config.max_output_tokens {
+    if let Some(tokens) = prompt.output_tokens(config) {
         let name = if quirks.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
         body[name] = json!(tokens);
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::super::decoding::{CallIds, Decoder, broken_off, usage};
 use super::super::fault::Fault;
 use super::super::opaque;
+use super::super::web_search::{self, Sources};
 use super::super::{FinishReason, ModelEvent};
 
 #[derive(Debug)]
@@ -19,6 +20,9 @@ pub(in super::super) struct MessagesDecoder {
     next_part: u32,
     usage: ModelUsage,
     finish: Option<FinishReason>,
+    sources: Sources,
+    /// The text part that is open between two blocks: a citation cuts a text in three.
+    open_text: Option<u32>,
 }
 
 /// A block that is being written.
@@ -44,6 +48,10 @@ enum Kind {
         input: Value,
         has_arguments: bool,
     },
+    /// A search of the provider, with its arguments as JSON text.
+    Search {
+        input: String,
+    },
 }
 
 impl MessagesDecoder {
@@ -55,7 +63,14 @@ impl MessagesDecoder {
             next_part: 0,
             usage: ModelUsage::default(),
             finish: None,
+            sources: Sources::default(),
+            open_text: None,
         }
+    }
+
+    /// Ends the text that another block of text could have continued.
+    fn end_text(&mut self, out: &mut Vec<ModelEvent>) {
+        out.extend(self.open_text.take().map(|part| ModelEvent::PartEnded { part }));
     }
 
     fn start(&mut self, index: u64, block: &Value, out: &mut Vec<ModelEvent>) {
@@ -65,20 +80,34 @@ impl MessagesDecoder {
             Some("thinking") => Kind::Thinking { signature: text("signature") },
             Some("redacted_thinking") => Kind::Redacted { data: text("data") },
             Some("tool_use") => Kind::ToolUse { input: block["input"].clone(), has_arguments: false },
-            _ => return, // what the provider's own tools did
+            Some("server_tool_use") => {
+                let input = block["input"].as_object().filter(|input| !input.is_empty());
+                Kind::Search { input: input.map(|_| block["input"].to_string()).unwrap_or_default() }
+            }
+            _ => return, // what the provider's own tools found
         };
-        let part = self.next_part;
-        self.next_part += 1;
+        let part = match (&kind, self.open_text) {
+            (Kind::Text, Some(part)) => part,
+            _ => {
+                self.end_text(out);
+                self.next_part += 1;
+                self.next_part - 1
+            }
+        };
         let mut has_begun = true;
         match &kind {
             Kind::Text => {
-                has_begun = !text("text").is_empty();
-                if has_begun {
+                let has_text = !text("text").is_empty();
+                has_begun = has_text || self.open_text.is_some();
+                let citations = block["citations"].as_array().into_iter().flatten();
+                citations.for_each(|citation| self.sources.add(citation));
+                if has_text {
                     out.push(ModelEvent::Text { part, delta: text("text") });
                 }
             }
             Kind::Thinking { .. } => out.push(ModelEvent::Reasoning { part, delta: text("thinking") }),
             Kind::Redacted { .. } => out.push(ModelEvent::Reasoning { part, delta: String::new() }),
+            Kind::Search { .. } => has_begun = false,
             Kind::ToolUse { .. } => {
                 let id = self.ids.unique(block["id"].as_str());
                 out.push(ModelEvent::ToolCall { part, id, name: text("name") });
@@ -92,6 +121,14 @@ impl MessagesDecoder {
         let part = *part;
         let text = |name: &str| delta[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let event = match kind {
+            Kind::Text if delta["type"] == "citations_delta" => {
+                self.sources.add(&delta["citation"]);
+                None
+            }
+            Kind::Search { input } => {
+                input.push_str(&text("partial_json").unwrap_or_default());
+                return;
+            }
             Kind::Text => text("text").map(|delta| ModelEvent::Text { part, delta }),
             Kind::Thinking { signature } => {
                 signature.push_str(&text("signature").unwrap_or_default());
@@ -121,6 +158,14 @@ impl MessagesDecoder {
             Kind::ToolUse { input, has_arguments: false } => {
                 let input = if input.is_null() { json!({}) } else { input };
                 out.push(ModelEvent::Arguments { part, delta: input.to_string() });
+            }
+            Kind::Search { input } => {
+                let input: Value = serde_json::from_str(&input).unwrap_or_default();
+                web_search::searched(input["query"].as_str().unwrap_or_default(), out);
+            }
+            Kind::Text if has_begun => {
+                self.open_text = Some(part);
+                return;
             }
             _ => {}
         }
@@ -154,6 +199,9 @@ impl MessagesDecoder {
         for index in self.blocks.keys().copied().collect::<Vec<_>>() {
             self.stop(index, out);
         }
+        self.end_text(out);
+        let part = self.next_part;
+        self.sources.text(part, out);
         out.push(ModelEvent::Usage(self.usage));
         out.push(ModelEvent::Finished(self.finish.unwrap_or(FinishReason::Stop)));
     }

@@ -4,10 +4,14 @@ use serde_json::{Value, json};
 
 use super::super::images::base64;
 use super::super::opaque;
+use super::super::web_search;
 use super::super::{Content, Item, ModelConfig, Prompt};
 
 /// The API needs a bound. All present models may write this much.
 const MAX_OUTPUT_TOKENS: u64 = 16_384;
+
+/// Searches of the web for one answer. More could make the API pause in the middle.
+const MAX_SEARCHES: u32 = 5;
 
 /// `name` is the model in the configuration, which gets back only its own reasoning.
 pub(in super::super) fn body(prompt: &Prompt, config: &ModelConfig, name: &str) -> Value {
@@ -20,7 +24,7 @@ pub(in super::super) fn body(prompt: &Prompt, config: &ModelConfig, name: &str) 
     let mut body = json!({
         "model": config.model,
         "stream": true,
-        "max_tokens": config.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
+        "max_tokens": prompt.output_tokens(config).unwrap_or(MAX_OUTPUT_TOKENS),
         "messages": messages,
     });
     if !prompt.system.is_empty() {
@@ -33,6 +37,10 @@ pub(in super::super) fn body(prompt: &Prompt, config: &ModelConfig, name: &str) 
             |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}),
         );
         body["tools"] = tools.collect();
+    }
+    if prompt.web_search {
+        let search = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES});
+        web_search::declare(&mut body, &search);
     }
     body
 }

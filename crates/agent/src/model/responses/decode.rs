@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::super::decoding::{CallIds, Decoder, broken_off, usage};
 use super::super::fault::Fault;
 use super::super::opaque;
+use super::super::web_search::{self, Sources};
 use super::super::{FinishReason, ModelEvent};
 
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub(in super::super) struct ResponsesDecoder {
     items: BTreeMap<u64, Item>,
     next_part: u32,
     has_calls: bool,
+    sources: Sources,
 }
 
 /// An item of the answer.
@@ -39,7 +41,14 @@ enum Kind {
 
 impl ResponsesDecoder {
     pub(in super::super) fn new(ids: CallIds, name: &str) -> Self {
-        Self { name: name.to_owned(), ids, items: BTreeMap::new(), next_part: 0, has_calls: false }
+        Self {
+            name: name.to_owned(),
+            ids,
+            items: BTreeMap::new(),
+            next_part: 0,
+            has_calls: false,
+            sources: Sources::default(),
+        }
     }
 
     /// Begins the part of an item, if it has not begun.
@@ -93,10 +102,24 @@ impl ResponsesDecoder {
         }
         self.begin(index, item, out);
         let (kind, text) = match item["type"].as_str() {
-            Some("message") => (Kind::Text, texts(&item["content"], "")),
+            Some("message") => {
+                let parts = item["content"].as_array().into_iter().flatten();
+                let cited = parts.filter_map(|part| part["annotations"].as_array()).flatten();
+                cited.for_each(|annotation| self.sources.add(annotation));
+                (Kind::Text, texts(&item["content"], ""))
+            }
+            Some("web_search_call") => {
+                self.items.entry(index).or_default().is_done = true;
+                // Opening a page and finding a text in it are actions, too.
+                let action = &item["action"];
+                if action["type"].as_str().unwrap_or("search") == "search" {
+                    web_search::searched(action["query"].as_str().unwrap_or_default(), out);
+                }
+                return;
+            }
             Some("reasoning") => (Kind::Reasoning, reasoning(item)),
             Some("function_call") => (Kind::Arguments, arguments(item)),
-            _ => return, // what the provider's own tools did
+            _ => return, // what other tools of the provider did
         };
         let sent = self.items.get(&index).map(|item| item.text.clone()).unwrap_or_default();
         if let Some(rest) = text.strip_prefix(&sent) {
@@ -123,6 +146,8 @@ impl ResponsesDecoder {
         for item in self.items.values().filter(|item| !item.is_done) {
             out.extend(item.part.map(|part| ModelEvent::PartEnded { part }));
         }
+        let part = self.next_part;
+        self.sources.text(part, out);
         let used = &response["usage"];
         if used.is_object() {
             let cached = &used["input_tokens_details"]["cached_tokens"];

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::images::data_url;
 use super::super::opaque;
 use super::super::quirks::Quirks;
+use super::super::web_search;
 use super::super::{Content, Item, ModelConfig, Prompt};
 
 /// `name` is the model in the configuration, which gets back only its own reasoning.
@@ -27,7 +28,7 @@ pub(in super::super) fn body(prompt: &Prompt, config: &ModelConfig, name: &str, 
     if let Some(key) = &prompt.cache_key {
         body["prompt_cache_key"] = json!(key);
     }
-    if let Some(tokens) = config.max_output_tokens {
+    if let Some(tokens) = prompt.output_tokens(config) {
         body["max_output_tokens"] = json!(tokens);
     }
     if !prompt.tools.is_empty() {
@@ -39,6 +40,9 @@ pub(in super::super) fn body(prompt: &Prompt, config: &ModelConfig, name: &str, 
         });
         body["tools"] = tools.collect();
         body["parallel_tool_calls"] = json!(true);
+    }
+    if prompt.web_search {
+        web_search::declare(&mut body, &json!({"type": "web_search"}));
     }
     body
 }

@@ -86,6 +86,7 @@ fn used(cost_usd: Option<f64>) -> Option<ModelUsage> {
 /// Each answer with what is stored of it.
 fn answers() -> [(Api, &'static str, Stored); 4] {
     let stored = |parts: &[&str], usage, finish| Stored {
+        notices: Vec::new(),
         parts: parts.iter().map(ToString::to_string).collect(),
         usage,
         finish: Some(finish),
@@ -112,6 +113,27 @@ fn answers() -> [(Api, &'static str, Stored); 4] {
         (Api::Responses, RESPONSES, stored(&responses, used(None), calls)),
         (Api::Messages, MESSAGES, stored(&messages, used(None), calls)),
     ]
+}
+
+#[test]
+fn a_text_that_citations_cut_in_pieces_is_one_text() {
+    let (mut out, texts) = (String::new(), ["He was born ", "in 1916", ", in Petoskey."]);
+    for (index, text) in texts.iter().enumerate() {
+        let citation = serde_json::json!({"url": "https://example.org/", "title": "He"});
+        for data in [
+            serde_json::json!({"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}),
+            serde_json::json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}),
+            serde_json::json!({"type": "content_block_delta", "index": index, "delta": {"type": "citations_delta", "citation": citation}}),
+            serde_json::json!({"type": "content_block_stop", "index": index}),
+        ] {
+            out += &format!("data: {data}\n\n");
+        }
+    }
+    out += "data: {\"type\":\"message_stop\"}\n\n";
+    let (stored, fault) = decode(Api::Messages, out.as_bytes().chunks(7));
+    assert_eq!(fault, None);
+    assert_eq!(stored.parts[0], format!("text: {}", texts.concat()));
+    assert_eq!(stored.parts[1], "text: Sources:\n\n- [He](<https://example.org/>)");
 }
 
 #[test]

@@ -97,6 +97,44 @@ async fn a_call_that_fails_before_its_first_event_is_repeated() {
 }
 
 #[tokio::test]
+async fn a_call_that_nobody_waits_for_is_tried_once_and_bounded() {
+    let endpoint = scripted(json!([{"fail": {"status": 503, "times": 9}}])).await;
+    for (api, bound) in
+        [(Api::Chat, "max_tokens"), (Api::Responses, "max_output_tokens"), (Api::Messages, "max_tokens")]
+    {
+        let before = endpoint.requests().len();
+        let asked = Prompt { is_tried_once: true, max_output_tokens: Some(100), ..prompt("x") };
+        let error = ask(&provider(api, &endpoint), &asked).await.1.unwrap();
+        assert_eq!(error.kind, ModelErrorKind::Overloaded, "{api:?}");
+        assert_eq!(endpoint.requests().len() - before, 1, "{api:?}");
+        assert_eq!(endpoint.requests()[before].body[bound], 100);
+    }
+}
+
+#[tokio::test]
+async fn a_search_of_the_provider_is_a_notice_and_its_sources_follow_the_text() {
+    let pages = json!({"https://example.org/a": "A", "https://example.org/b": "B"});
+    for is_plain in [false, true] {
+        let endpoint = scripted(json!([{
+            "text": "It is so.", "searches": [{"query": "what is so", "pages": pages}, {"query": "more"}],
+            "chunk_bytes": 3, "is_plain": is_plain,
+        }]))
+        .await;
+        for api in [Api::Responses, Api::Messages] {
+            let asked = Prompt { web_search: true, ..prompt("x") };
+            let (stored, error) = ask(&provider(api, &endpoint), &asked).await;
+            assert_eq!(error, None, "{api:?}");
+            let sources = "text: Sources:\n\n- [A](<https://example.org/a>)\n- [B](<https://example.org/b>)";
+            assert_eq!(stored.parts, ["text: It is so.", sources], "{api:?} {is_plain}");
+            assert_eq!(stored.notices.len(), 2);
+            assert!(
+                stored.notices[0].ends_with("for: what is so") && stored.notices[1].ends_with("for: more")
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_breaks_off_after_its_first_event_keeps_what_came_and_is_not_repeated() {
     for cause in [json!({"break_after_bytes": 3000}), json!({"error": "out of order"})] {
         let mut turn = json!({"text": "word ".repeat(100)});

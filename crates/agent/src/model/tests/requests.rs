@@ -46,6 +46,7 @@ fn whole() -> Prompt {
             schema: json!({"type": "object"}),
         }],
         cache_key: Some("con_1".to_owned()),
+        ..Prompt::default()
     }
 }
 

@@ -98,7 +98,8 @@ fn policy(
     })
 }
 
-async fn joined(client: &Client, name: &str) -> Result<Session, CommandError> {
+/// The session of this name or id.
+pub async fn joined(client: &Client, name: &str) -> Result<Session, CommandError> {
     let id = resolve::session(&Engine::Local(client.clone()), name).await?;
     Ok(client.retry(|client| client.session(id)).await?)
 }
@@ -113,7 +114,7 @@ async fn created(client: &Client, args: &McpServeArgs) -> Result<Session, Comman
 }
 
 /// Ends the session, unless programs are left in it that may outlive their client.
-async fn leave(client: &Client, id: SessionId) -> Result<(), CommandError> {
+pub async fn leave(client: &Client, id: SessionId) -> Result<(), CommandError> {
     let mut running = client.retry(|client| client.running_in_brief(Some(id))).await?;
     // Those that end with their client are being ended now.
     let until = Instant::now() + ENDING;

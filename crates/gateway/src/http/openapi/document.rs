@@ -29,7 +29,7 @@ use crate::streams::sse::Until;
         (name = "editor", description = "The routes of a code editor, in JSON, for sessions by id or name."),
         (name = "tools", description = "The tools of an agent, and the progress of their calls."),
         (name = "conversations", description = "Conversations with an agent that works in a session."),
-        (name = "chat", description = "Results that a chat's client ran itself, saved with its messages."),
+        (name = "chat", description = "AI SDK front ends: conversations as UI message streams, and results that a client ran itself."),
         (name = "sharing", description = "Members of sessions, and links to them."),
         (name = "users", description = "Users, and how they sign in and out."),
         (name = "tokens", description = "API tokens."),

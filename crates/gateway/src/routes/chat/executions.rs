@@ -30,7 +30,7 @@ const MAX_RESULTS_OF_MESSAGE: u32 = 100;
 /// The maximum length of an id that a client chooses, in bytes.
 const MAX_ID_BYTES: usize = 256;
 
-pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(save)).routes(routes!(history))
 }
 
@@ -174,7 +174,7 @@ struct ExecutionHistory {
 }
 
 /// Refuses tokens and links that are restricted to certain sessions: messages belong to none.
-fn unrestricted(who: &Identity, need: Need) -> Result<(), ApiError> {
+pub(super) fn unrestricted(who: &Identity, need: Need) -> Result<(), ApiError> {
     if who.bounds.sessions.is_some() {
         let hint = "use a token that is not bound to certain sessions";
         return Err(ApiError::forbidden("this token is restricted to certain sessions", hint));

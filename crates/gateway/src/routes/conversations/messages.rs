@@ -77,7 +77,7 @@ async fn regenerate(
     Path(id): Path<ConversationId>,
     Json(MessageRef { message_id }): Json<MessageRef>,
 ) -> Result<(StatusCode, JsonBody<TurnAccepted>), ApiError> {
-    let began = gateway.regenerate(&who, &id, message_id).await?;
+    let began = gateway.regenerate(&who, &id, message_id, None).await?;
     Ok((StatusCode::ACCEPTED, JsonBody(began)))
 }
 
@@ -106,6 +106,6 @@ async fn stop(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ConversationId>,
 ) -> Result<JsonBody<StopBody>, ApiError> {
-    let was_running = gateway.stop_turn(&who, &id).await?;
+    let was_running = gateway.stop_turn(&who, &id, None).await?;
     Ok(JsonBody(StopBody { was_running }))
 }

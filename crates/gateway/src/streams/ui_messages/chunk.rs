@@ -198,6 +198,7 @@ pub(crate) enum Chunk {
 
 /// Why a response is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = UiFinishReason)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FinishReason {
     /// The agent has answered.
@@ -235,6 +236,7 @@ pub(crate) struct Metadata {
 
 /// Where the output of a call is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = UiToolMetadata)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToolMetadata {
     /// Its executions: `GET /v1/executions/{id}/events` follows the output of one.
@@ -246,6 +248,7 @@ pub(crate) struct ToolMetadata {
 
 /// What a person is asked besides this one call.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = UiApprovalDescriptor)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalDescriptor {
     /// The rule in words.
@@ -312,6 +315,11 @@ pub(crate) struct Notice {
 }
 
 impl Chunk {
+    /// Whether it shows the output of a running call, and nothing of the log.
+    pub(super) const fn is_progress(&self) -> bool {
+        matches!(self, Self::ToolProgress { .. } | Self::ToolOutputAvailable { preliminary: true, .. })
+    }
+
     /// A chunk of a text or of reasoning: its beginning.
     pub(super) const fn part_start(reasoning: bool, id: String) -> Self {
         if reasoning { Self::ReasoningStart { id } } else { Self::TextStart { id } }

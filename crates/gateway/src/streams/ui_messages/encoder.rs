@@ -84,7 +84,6 @@ pub(crate) struct Encoder {
     /// The number of steps that the client has.
     pub(super) steps: u32,
     pub(super) is_step_open: bool,
-    pub(super) has_plan: bool,
     pub(super) turn_id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) usage: Option<ModelUsage>,
@@ -104,7 +103,6 @@ impl Encoder {
             calls: Calls::default(),
             steps: 0,
             is_step_open: false,
-            has_plan: false,
             turn_id: None,
             model: None,
             usage: None,
@@ -116,6 +114,11 @@ impl Encoder {
     /// The last event that was encoded.
     pub(crate) const fn seq(&self) -> u64 {
         self.seq
+    }
+
+    /// Whether the turn or the message of the scope is not in the log yet.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.stage == Stage::Ahead
     }
 
     /// Whether nothing more will be sent.
@@ -176,7 +179,7 @@ impl Encoder {
             ConversationEvent::TurnEnded { .. } | ConversationEvent::MessageAdded { .. }
                 if self.stage == Stage::Ahead => {}
             ConversationEvent::TurnEnded { outcome, error, .. } => {
-                out = self.turn_ended(*outcome, error.as_deref())
+                out = self.turn_ended(*outcome, error.as_deref());
             }
             ConversationEvent::MessageAdded { message } => self.message(message, entry.at_ms, &mut out),
             event if self.stage == Stage::Open => self.event(event, &mut out),
@@ -214,7 +217,6 @@ impl Encoder {
                 if !self.is_answer(message_id) => {}
             E::PlanUpdated { plan, explanation } => {
                 let data = Plan { plan: plan.clone(), explanation: explanation.clone() };
-                self.has_plan = true;
                 out.push(Chunk::Plan { id: PLAN_ID, data }.into());
             }
             event => self.calls.event(event, self.steps, out),

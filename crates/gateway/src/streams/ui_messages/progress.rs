@@ -3,21 +3,23 @@
 
 use std::time::Duration;
 
-use headwater_protocol::{Event, EventKind, ExecutionId};
+use headwater_protocol::{Event, EventKind, ExecutionId, Verdict};
 use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::chunk::{Chunk, Progress};
 use super::result::CommandOutput;
-use crate::streams::feed::{Position, ProgressType, ProgressUpdate, Subject, updates};
+use crate::streams::feed::{Ending, Position, ProgressType, ProgressUpdate, Subject, updates};
 
 /// Time between two preliminary results of a call.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Time from the first output to the first preliminary result. A command that is faster has only its result.
 const FIRST_AFTER: Duration = Duration::from_millis(250);
 /// How much of each stream a preliminary result has. A client replaces the earlier one, so it must be short.
-const TAIL_BYTES: usize = 2 << 10;
+pub(super) const TAIL_BYTES: usize = 2 << 10;
+/// How much of each stream the result of a call has. Clients send all results again with each of their messages.
+pub(super) const RESULT_BYTES: usize = 16 << 10;
 
 /// How much of the output of running calls is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -48,39 +50,46 @@ pub(super) struct Running {
 }
 
 /// The end of a stream.
-#[derive(Debug, Default)]
-struct Tail(String);
+#[derive(Debug)]
+struct Tail {
+    text: String,
+    most: usize,
+}
 
 impl Tail {
+    const fn new(most: usize) -> Self {
+        Self { text: String::new(), most }
+    }
+
     fn push(&mut self, text: &str) {
-        self.0.push_str(text);
+        self.text.push_str(text);
         // Cut rarely: each cut moves what is left.
-        if self.0.len() > TAIL_BYTES * 4 {
+        if self.text.len() > self.most * 4 {
             self.cut();
         }
     }
 
     fn cut(&mut self) {
-        let excess = self.0.len().saturating_sub(TAIL_BYTES);
-        let from = (excess..=self.0.len()).find(|at| self.0.is_char_boundary(*at));
-        self.0.drain(..from.unwrap_or_default());
+        let excess = self.text.len().saturating_sub(self.most);
+        let from = (excess..=self.text.len()).find(|at| self.text.is_char_boundary(*at));
+        self.text.drain(..from.unwrap_or_default());
     }
 
     fn text(&mut self) -> String {
         self.cut();
-        self.0.clone()
+        self.text.clone()
     }
 }
 
 impl Running {
-    /// An execution of which nothing was sent.
-    pub(super) fn new(id: ExecutionId, subject: Subject) -> Self {
+    /// An execution of which nothing was sent, and how much of the end of each stream is kept.
+    pub(super) fn new(id: ExecutionId, subject: Subject, tail_bytes: usize) -> Self {
         Self {
             subject,
             id,
             position: Position::default(),
-            stdout: Tail::default(),
-            stderr: Tail::default(),
+            stdout: Tail::new(tail_bytes),
+            stderr: Tail::new(tail_bytes),
             total_bytes: 0,
             elapsed_ms: 0,
             due: None,
@@ -134,17 +143,7 @@ impl Running {
     pub(super) fn preliminary(&mut self, now: Instant) -> Option<Chunk> {
         self.due.take_if(|due| *due <= now)?;
         self.sent_at = Some(now);
-        let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
-        let output = CommandOutput {
-            status: Some("running"),
-            truncated: self.total_bytes > (stdout.len() + stderr.len()) as u64,
-            stdout,
-            stderr,
-            exit_code: None,
-            duration_ms: self.elapsed_ms,
-            total_bytes: self.total_bytes,
-            log_url: log_url(self.id),
-        };
+        let output = self.so_far();
         Some(Chunk::ToolOutputAvailable {
             tool_call_id: self.subject.call_id.clone(),
             output: serde_json::to_value(output).unwrap_or_default(),
@@ -153,6 +152,36 @@ impl Running {
             preliminary: true,
             tool_metadata: None,
         })
+    }
+
+    /// The output of a program that runs.
+    pub(super) fn so_far(&mut self) -> CommandOutput {
+        let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
+        CommandOutput {
+            status: Some("running"),
+            truncated: self.total_bytes > (stdout.len() + stderr.len()) as u64,
+            stdout,
+            stderr,
+            exit_code: None,
+            duration_ms: self.elapsed_ms,
+            total_bytes: self.total_bytes,
+            log_url: log_url(self.id),
+        }
+    }
+
+    /// The output of a program that ended in this way.
+    pub(super) fn ended(&mut self, verdict: &Verdict) -> CommandOutput {
+        let end = Ending::of(verdict);
+        self.total_bytes = end.printed.iter().sum();
+        let mut output = self.so_far();
+        if let Some(line) = end.last_line() {
+            if !(output.stderr.is_empty() || output.stderr.ends_with('\n')) {
+                output.stderr.push('\n');
+            }
+            output.stderr += &line;
+        }
+        let (exit_code, duration_ms) = (Some(end.exit_code), verdict.duration_ms);
+        CommandOutput { status: None, exit_code, duration_ms, ..output }
     }
 }
 
@@ -177,7 +206,7 @@ mod tests {
     #[test]
     fn a_preliminary_result_is_short_and_comes_at_most_once_a_second() {
         let subject = subject(StartSpec::shell("x"));
-        let mut running = Running::new(ExecutionId::random(), subject);
+        let mut running = Running::new(ExecutionId::random(), subject, TAIL_BYTES);
         let begin = Instant::now();
         let (mut offset, mut sent) = (0, Vec::new());
         let line = "a line of output, with an ä\n".repeat(40);
@@ -201,7 +230,7 @@ mod tests {
     #[test]
     fn the_switch_of_the_request_decides_what_is_sent() {
         for (mode, count) in [(ProgressMode::Full, 1), (ProgressMode::Tail, 0)] {
-            let mut running = Running::new(ExecutionId::random(), subject(StartSpec::shell("x")));
+            let mut running = Running::new(ExecutionId::random(), subject(StartSpec::shell("x")), TAIL_BYTES);
             assert_eq!(running.take(&output(2, 0, "x"), mode, Instant::now()).len(), count, "{mode:?}");
             assert!(running.due().is_some());
         }

@@ -25,7 +25,7 @@ impl Encoder {
         for message in messages {
             self.message(message, message.created_at_ms, &mut out);
         }
-        self.add_plan(conversation, &mut out);
+        add_plan(conversation, &mut out);
         match turn {
             Some(turn) => match turn.outcome {
                 None => {}
@@ -35,17 +35,16 @@ impl Encoder {
         }
         out
     }
+}
 
-    /// The plan, if the response has changed it.
-    fn add_plan(&mut self, conversation: &Conversation, out: &mut Vec<Output>) {
-        let is_plan = |output: &Output| matches!(output, Output::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) if tool_name == "update_plan");
-        if conversation.plan.is_empty() || !out.iter().any(is_plan) {
-            return;
-        }
-        self.has_plan = true;
-        let data = Plan { plan: conversation.plan.clone(), explanation: None };
-        out.push(Chunk::Plan { id: PLAN_ID, data }.into());
+/// The plan, if the response has changed it.
+fn add_plan(conversation: &Conversation, out: &mut Vec<Output>) {
+    let is_plan = |output: &Output| matches!(output, Output::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) if tool_name == "update_plan");
+    if conversation.plan.is_empty() || !out.iter().any(is_plan) {
+        return;
     }
+    let data = Plan { plan: conversation.plan.clone(), explanation: None };
+    out.push(Chunk::Plan { id: PLAN_ID, data }.into());
 }
 
 /// Whether the conversation has got to the response, and the messages of it.

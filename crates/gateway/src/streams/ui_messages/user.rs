@@ -20,6 +20,6 @@ pub(crate) fn user_parts(parts: &[Part], files: Option<&str>) -> Vec<UserPart> {
 }
 
 /// The URL of a file of the workspace, up to its path.
-pub(super) fn files_url(session: Option<SessionId>) -> Option<String> {
+pub(crate) fn files_url(session: Option<SessionId>) -> Option<String> {
     session.map(|id| format!("/v1/sessions/{id}/files/content?path="))
 }

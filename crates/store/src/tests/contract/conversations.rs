@@ -2,7 +2,7 @@
 
 use headwater_protocol::SessionId;
 use headwater_protocol::conversation::{
-    Conversation, ConversationEvent, LogEntry, Message, MessageRole, Part, TextPart, TurnOutcome,
+    Conversation, ConversationEvent, LogEntry, Message, MessageRole, Part, TextPart, TitleSource, TurnOutcome,
 };
 use serde_json::json;
 
@@ -168,7 +168,8 @@ pub(crate) async fn conversations_are_listed_by_their_latest_activity(store: &dy
 
 pub(crate) async fn conversations_are_found_by_the_words_of_titles_and_messages(store: &dyn Store) {
     let (one, two) = (put(store, row("one", "ann")).await, put(store, row("two", "ann")).await);
-    let title = |title: &str| ConversationEvent::TitleChanged { title: title.into() };
+    let title =
+        |title: &str| ConversationEvent::TitleChanged { title: title.into(), source: TitleSource::Person };
     add(store, &one, 1, vec![title("Old name"), title("Größe of NOT")]).await;
     let answer =
         vec![said("a", MessageRole::Assistant, ""), ended("p", "The first part"), ended("q", "and more")];

@@ -1,5 +1,6 @@
 // What a tool call is about: which card shows it, its command, and one line that sums it up.
 import { chat as words } from '../../strings/chat';
+import { scriptOf } from '../../app/commandText';
 import type { ToolCall } from '../types';
 import { partialJson } from './partialJson';
 
@@ -14,6 +15,11 @@ export interface Description {
   command: string | null;
   /** The language of the code; null for a command of the shell. */
   language: string | null;
+}
+
+/** What people call the tool. */
+export function nameOf({ tool }: ToolCall): string {
+  return (Object.hasOwn(words.tools.names, tool) ? words.tools.names[tool] : undefined) ?? tool;
 }
 
 type Input = Record<string, unknown>;
@@ -48,10 +54,8 @@ function output(command: string, language: string | null = null): Description {
 
 /** The part of `argv` that a person would have typed. */
 function typed(argv: string[]): string {
-  const [program = '', flag = '', script] = argv;
-  if (script !== undefined && argv.length === 3 && /(?:^|\/)(?:ba|z|da)?sh$/.test(program) && /^-\w*c$/.test(flag)) {
-    return script;
-  }
+  const script = scriptOf(argv);
+  if (script !== null) return script;
   return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 

@@ -3,8 +3,8 @@ import { chat as words } from '../../strings/chat';
 import type { Exit } from '../../runs/events';
 import { endWords } from '../../runs/words';
 import type { Tone } from '../../ui';
-import type { CardKind } from './describe';
-import type { ToolCall } from '../types';
+import { nameOf, type CardKind } from './describe';
+import type { ToolCall, TurnOutcome } from '../types';
 
 export interface CardState {
   /** For tests and styles. */
@@ -30,14 +30,16 @@ export interface CardState {
   durationMs: number | null;
 }
 
-/** What is known about the execution of a call. */
+/** What is known about the execution of a call, or about the sub-agent that it started. */
 export interface Run {
   exit: Exit | null;
   durationMs: number | null;
   isRunning: boolean;
+  /** How the turn of the sub-agent ended. */
+  outcome?: TurnOutcome | null;
 }
 
-/** `run` is null while the execution of the call is not known, and for calls without one. */
+/** `run` is null while neither is known, and for calls without one. */
 export function cardState(call: ToolCall, kind: CardKind, run: Run | null): CardState {
   const exitCode = run?.exit?.code ?? exitCodeOf(call.output?.structured) ?? null;
   const took =
@@ -78,7 +80,12 @@ export function cardState(call: ToolCall, kind: CardKind, run: Run | null): Card
     case 'failed':
       return make('failed', endOf(run, exitCode) ?? say.failed, 'danger', { mustShow: true });
     case 'succeeded':
-      if (run?.isRunning) return make('background', say.background, 'running', { isLive: true });
+      if (run?.isRunning) {
+        const label = kind === 'agent' ? say.running : say.background;
+        return make('background', label, 'running', { isLive: true, mustShow: kind === 'agent' });
+      }
+      if (run?.outcome === 'failed') return make('failed', say.failed, 'danger', { mustShow: true });
+      if (run?.outcome === 'stopped') return make('stopped', say.stopped, 'warning');
       if (exitCode !== null && exitCode !== 0) {
         return make('failed', endOf(run, exitCode) ?? say.failed, 'danger', { mustShow: true });
       }
@@ -87,6 +94,15 @@ export function cardState(call: ToolCall, kind: CardKind, run: Run | null): Card
       }
       return make('succeeded', exitCode === 0 ? say.exited(0) : say.succeeded, 'success');
   }
+}
+
+/** The same in a sentence, for people who do not see the card. */
+export function statusOf(call: ToolCall): string {
+  const name = nameOf(call);
+  if (call.state === 'waiting') return call.input_request ? words.state.question : words.state.approval;
+  if (call.state === 'succeeded') return words.message.finished(name);
+  if (call.state === 'failed') return words.message.failed(name);
+  return words.message.using(name);
 }
 
 function endOf(run: Run | null, exitCode: number | null): string | null {

@@ -4,7 +4,8 @@ import type { ToolCall, ToolCallState } from '../types';
 import { changesOf, countChanges, readPatch } from './changes';
 import { describe } from './describe';
 import { partialJson } from './partialJson';
-import { cardState, type Run } from './state';
+import { chat as words } from '../../strings/chat';
+import { cardState, statusOf, type Run } from './state';
 
 const call = (tool: string, input: unknown, more: Partial<ToolCall> = {}): ToolCall => ({
   tool_call_id: 'c',
@@ -93,6 +94,29 @@ group('cardState', () => {
     const questions = [{ id: 'q', header: 'h', question: '?' }];
     expect(state('waiting', null, { input_request: { questions } }).name).toBe('question');
     expect(state('waiting', null, { input_request: { questions, answers: [] } }).name).toBe('ready');
+  });
+
+  it('goes on with the sub-agent that it started', () => {
+    const agent = (isRunning: boolean, outcome: Run['outcome'] = null) =>
+      cardState(call('spawn_agent', {}, { state: 'succeeded' }), 'agent', {
+        exit: null,
+        durationMs: null,
+        isRunning,
+        outcome,
+      });
+    expect(agent(true)).toMatchObject({ label: words.state.running, isLive: true, mustShow: true });
+    expect(agent(false, 'completed').name).toBe('succeeded');
+    expect(agent(false, 'failed').name).toBe('failed');
+    expect(agent(false, 'stopped').name).toBe('stopped');
+  });
+
+  it('is said in a sentence', () => {
+    const said = (at: ToolCallState, tool = 'code_execution') => statusOf(call(tool, {}, { state: at }));
+    expect(said('writing')).toBe('The agent is using Code…');
+    expect(said('running', 'mcp__x__y')).toBe('The agent is using mcp__x__y…');
+    expect(said('succeeded')).toBe('Tool Code finished.');
+    expect(said('failed')).toBe('Tool Code failed.');
+    expect(said('waiting')).toBe(words.state.approval);
   });
 
   it('takes the exit code from the execution, else from the result', () => {
