@@ -2276,6 +2276,13 @@ class Stop(TypedDict):
     was_running: bool
 
 
+class StopUiStreamRequest(TypedDict):
+    """Which response is to be stopped."""
+
+    # Only this one: `streamId` of the message's metadata. So a late stop does not meet the next response.
+    streamId: NotRequired[str | None]
+
+
 class Template(TypedDict):
     """What a session can start from."""
 
@@ -2618,6 +2625,361 @@ class TurnAccepted(TypedDict):
     turn_id: str
 
 
+class UiApprovalDescriptor(TypedDict):
+    """What a person is asked besides this one call."""
+
+    # The rule in words.
+    ruleText: str
+
+
+class UiChatRequest(TypedDict):
+    """A request of an AI SDK front end, with all messages that it has."""
+
+    # The conversation. One that does not exist is created.
+    id: ConversationId
+    # Only the last one is used, and only if a person wrote it: the server has its own history.
+    messages: NotRequired[list[UiMessage]]
+    # What is to be done.
+    trigger: NotRequired[UiTrigger]
+    # The message that is edited, answered again or continued.
+    messageId: NotRequired[str | None]
+    # The model for the answer, by its name in the configuration; that of the conversation if absent.
+    model: NotRequired[str | None]
+    # The session of a conversation that this request creates: its id or its name.
+    session_id: NotRequired[str | None]
+    # How much of the output of running calls is sent.
+    progress: NotRequired[UiProgressMode]
+
+
+class UiMessage(TypedDict):
+    """A message, as a client has it."""
+
+    # Its id. Default: `""`.
+    id: NotRequired[str]
+    # `user` or `assistant`. Default: `""`.
+    role: NotRequired[str]
+    # What it consists of.
+    parts: NotRequired[list[dict[str, Any]]]
+    # What the server added to it.
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+class StartUiMessageChunk(TypedDict):
+    """A response begins."""
+
+    # The message of the agent.
+    message_id: MessageId
+    # What the server adds to the message.
+    message_metadata: UiMessageMetadata
+    type: Literal['start']
+
+
+class FinishUiMessageChunk(TypedDict):
+    """The response is over, or waits for a person."""
+
+    # Why.
+    finish_reason: UiFinishReason
+    # What the server adds to the message.
+    message_metadata: UiMessageMetadata
+    type: Literal['finish']
+
+
+class ErrorUiMessageChunk(TypedDict):
+    """The response failed."""
+
+    # One sentence for a person.
+    error_text: str
+    type: Literal['error']
+
+
+class StartStepUiMessageChunk(TypedDict):
+    """A call of the model begins."""
+
+    type: Literal['start-step']
+
+
+class FinishStepUiMessageChunk(TypedDict):
+    """A call of the model has ended."""
+
+    type: Literal['finish-step']
+
+
+class ResetStepUiMessageChunk(TypedDict):
+    """The parts of the current step are void."""
+
+    type: Literal['reset-step']
+
+
+class TextStartUiMessageChunk(TypedDict):
+    """A text begins."""
+
+    # The part.
+    id: str
+    type: Literal['text-start']
+
+
+class TextDeltaUiMessageChunk(TypedDict):
+    """A text goes on."""
+
+    # The part.
+    id: str
+    # More of it.
+    delta: str
+    type: Literal['text-delta']
+
+
+class TextEndUiMessageChunk(TypedDict):
+    """A text is complete."""
+
+    # The part.
+    id: str
+    type: Literal['text-end']
+
+
+class ReasoningStartUiMessageChunk(TypedDict):
+    """Reasoning begins."""
+
+    # The part.
+    id: str
+    type: Literal['reasoning-start']
+
+
+class ReasoningDeltaUiMessageChunk(TypedDict):
+    """Reasoning goes on."""
+
+    # The part.
+    id: str
+    # More of it.
+    delta: str
+    type: Literal['reasoning-delta']
+
+
+class ReasoningEndUiMessageChunk(TypedDict):
+    """Reasoning is complete."""
+
+    # The part.
+    id: str
+    type: Literal['reasoning-end']
+
+
+class ToolInputStartUiMessageChunk(TypedDict):
+    """The model begins to call a tool."""
+
+    # The call.
+    tool_call_id: str
+    # The tool.
+    tool_name: str
+    # Always true: clients need no types of our tools.
+    dynamic: bool
+    # Always true: the server runs the tool.
+    provider_executed: bool
+    type: Literal['tool-input-start']
+
+
+class ToolInputDeltaUiMessageChunk(TypedDict):
+    """The arguments go on."""
+
+    # The call.
+    tool_call_id: str
+    # More of the JSON text.
+    input_text_delta: str
+    type: Literal['tool-input-delta']
+
+
+class ToolInputAvailableUiMessageChunk(TypedDict):
+    """The arguments are complete. It is sent again when an execution starts, with its id."""
+
+    # The call.
+    tool_call_id: str
+    # The tool.
+    tool_name: str
+    # The arguments.
+    input: dict[str, Any]
+    # Always true.
+    dynamic: bool
+    # Always true.
+    provider_executed: bool
+    tool_metadata: NotRequired[UiToolMetadata | None]
+    type: Literal['tool-input-available']
+
+
+class ToolOutputAvailableUiMessageChunk(TypedDict):
+    """The result of a call, or its state so far."""
+
+    # The call.
+    tool_call_id: str
+    # The result.
+    output: dict[str, Any]
+    # Always true.
+    dynamic: bool
+    # Always true.
+    provider_executed: bool
+    # Whether another output replaces this one.
+    preliminary: NotRequired[bool]
+    tool_metadata: NotRequired[UiToolMetadata | None]
+    type: Literal['tool-output-available']
+
+
+class ToolOutputErrorUiMessageChunk(TypedDict):
+    """A call failed."""
+
+    # The call.
+    tool_call_id: str
+    # The text that the model gets.
+    error_text: str
+    # Always true.
+    dynamic: bool
+    # Always true.
+    provider_executed: bool
+    tool_metadata: NotRequired[UiToolMetadata | None]
+    type: Literal['tool-output-error']
+
+
+class ToolOutputDeniedUiMessageChunk(TypedDict):
+    """A person refused a call."""
+
+    # The call.
+    tool_call_id: str
+    type: Literal['tool-output-denied']
+
+
+class ToolApprovalRequestUiMessageChunk(TypedDict):
+    """A person is asked for consent."""
+
+    # The question.
+    approval_id: str
+    # The call.
+    tool_call_id: str
+    # The exact command, and why a person is asked.
+    reason: str
+    approval_descriptor: NotRequired[UiApprovalDescriptor | None]
+    type: Literal['tool-approval-request']
+
+
+class ToolApprovalResponseUiMessageChunk(TypedDict):
+    """A person has decided."""
+
+    # The question.
+    approval_id: str
+    # Whether the call may run.
+    approved: bool
+    # Why.
+    reason: NotRequired[str | None]
+    type: Literal['tool-approval-response']
+
+
+class SteeringMessageUiMessageChunk(TypedDict):
+    """A message reached the agent while it worked."""
+
+    # The message.
+    id: MessageId
+    # Its parts.
+    parts: list[UiUserPart]
+    type: Literal['steering-message']
+
+
+class DataToolProgressUiMessageChunk(TypedDict):
+    """Output of a running call. It is not kept in the message."""
+
+    # Always true.
+    transient: bool
+    # The update.
+    data: UiToolProgress
+    type: Literal['data-tool-progress']
+
+
+class DataPlanUiMessageChunk(TypedDict):
+    """The plan of the agent."""
+
+    # Always the same: a new plan replaces the old one.
+    id: str
+    # The plan.
+    data: UiPlan
+    type: Literal['data-plan']
+
+
+class DataNoticeUiMessageChunk(TypedDict):
+    """Something that the server did and readers should know."""
+
+    # The notice.
+    data: UiNotice
+    type: Literal['data-notice']
+
+
+class UiMessageMetadata(TypedDict):
+    """What the server adds to a message."""
+
+    # The turn that the message belongs to: `POST /v1/chat/{id}/stop` takes it.
+    streamId: NotRequired[str | None]
+    # The model, by its name in the configuration.
+    model: NotRequired[str | None]
+    # The last event of the conversation's log that the message shows: a response that waited for a person continues after it.
+    seq: NotRequired[int | None]
+    createdAt: NotRequired[Timestamp | None]
+    usage: NotRequired[ModelUsage | None]
+
+
+class UiNotice(TypedDict):
+    """Something that the server did and readers should know."""
+
+    # One sentence.
+    text: str
+
+
+class UiPlan(TypedDict):
+    """The plan of the agent."""
+
+    # All steps.
+    plan: list[PlanStep]
+    # Why it changed.
+    explanation: NotRequired[str | None]
+
+
+class UiToolMetadata(TypedDict):
+    """Where the output of a call is."""
+
+    # Its executions: `GET /v1/executions/{id}/events` follows the output of one.
+    executionIds: list[ExecutionId]
+    childId: NotRequired[ConversationId | None]
+
+
+class UiToolProgress(TypedDict):
+    """Output of a running call."""
+
+    # The call.
+    toolCallId: str
+    # The execution.
+    executionId: ExecutionId
+    # `stdout`, `stderr` or `status`.
+    type: str
+    # The text that follows the earlier text; or the state of the call.
+    content: str
+    # The last event of the execution's log that it shows.
+    seq: int
+    # When it happened, in milliseconds since 1970-01-01T00:00:00Z.
+    timestamp: int
+
+
+class TextUiUserPart(TypedDict):
+    """Text."""
+
+    # The text.
+    text: str
+    type: Literal['text']
+
+
+class FileUiUserPart(TypedDict):
+    """A file of the workspace."""
+
+    # For example `image/png`.
+    media_type: str
+    # Its URL.
+    url: str
+    # Its name.
+    filename: str
+    type: Literal['file']
+
+
 class UnpackedArchive(TypedDict):
     """The contents of an unpacked archive."""
 
@@ -2886,6 +3248,21 @@ ToolOutputSource: TypeAlias = "Literal['stdout', 'stderr', 'timeout', 'error']"
 
 # How a turn ended.
 TurnOutcome: TypeAlias = "Literal['completed', 'stopped', 'failed', 'step_limit']"
+
+# Why a response is over.
+UiFinishReason: TypeAlias = "Literal['stop', 'tool-calls', 'interrupted', 'other']"
+
+# A chunk of the stream.
+UiMessageChunk: TypeAlias = "StartUiMessageChunk | FinishUiMessageChunk | ErrorUiMessageChunk | StartStepUiMessageChunk | FinishStepUiMessageChunk | ResetStepUiMessageChunk | TextStartUiMessageChunk | TextDeltaUiMessageChunk | TextEndUiMessageChunk | ReasoningStartUiMessageChunk | ReasoningDeltaUiMessageChunk | ReasoningEndUiMessageChunk | ToolInputStartUiMessageChunk | ToolInputDeltaUiMessageChunk | ToolInputAvailableUiMessageChunk | ToolOutputAvailableUiMessageChunk | ToolOutputErrorUiMessageChunk | ToolOutputDeniedUiMessageChunk | ToolApprovalRequestUiMessageChunk | ToolApprovalResponseUiMessageChunk | SteeringMessageUiMessageChunk | DataToolProgressUiMessageChunk | DataPlanUiMessageChunk | DataNoticeUiMessageChunk"
+
+# How much of the output of running calls is sent.
+UiProgressMode: TypeAlias = "Literal['full', 'tail', 'none']"
+
+# Why a client sends its messages.
+UiTrigger: TypeAlias = "Literal['submit-message', 'regenerate-message']"
+
+# A part of a message of a person.
+UiUserPart: TypeAlias = "TextUiUserPart | FileUiUserPart"
 
 # The event that ends a stream.
 Until: TypeAlias = "Literal['exited', 'closed']"

@@ -187,6 +187,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends what an AI SDK front end sends, and streams the response: `api` of `DefaultChatTransport` and `useChat`.
+         * @description Only the new message is taken; the conversation's own history is the truth, and outputs of tools that a client sends are
+         *     ignored. The conversation is created if it does not exist. The response is a UI message stream: `data: <chunk>`, at the
+         *     end `data: [DONE]`. The turn goes on if the client disconnects. A stream that waits for consent ends with the
+         *     `finishReason` `tool-calls`; the next request, with the answer in its message, continues it.
+         */
+        post: operations["sendUiMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/chat/executions": {
         parameters: {
             query?: never;
@@ -217,6 +240,62 @@ export interface paths {
         };
         /** Returns the newest 100 results that were saved with a message, oldest first. */
         get: operations["getChatExecutions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/socket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The WebSocket of `WebSocketChatTransport`: it sends messages and resumes responses, several at once.
+         * @description The frames are those of the AI SDK: `send`, `resume` and `abort` of the client; `start`, `chunk`, `end`, `error` and
+         *     `no-active` of the server. `body` has the fields `model`, `session_id` and `progress`; `headers` are ignored. An `abort`
+         *     ends a response for this client; the turn goes on.
+         */
+        get: operations["openUiSocket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stops the response that the agent is writing. What it has written and what its programs have printed is kept. */
+        post: operations["stopUiStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the response that the agent is writing, from its beginning, and goes on with it; 204 if nothing runs. */
+        get: operations["resumeUiStream"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4043,7 +4122,12 @@ export interface components {
          * @example msg_0123456789abcdef0123456789abcdef
          */
         MessageId: string;
-        /** @description Names a message. */
+        /**
+         * @description Names a message.
+         * @example {
+         *       "message_id": "msg_0123456789abcdef0123456789abcdef"
+         *     }
+         */
         MessageRef: {
             /** @description The message. */
             message_id: components["schemas"]["MessageId"];
@@ -5307,6 +5391,16 @@ export interface components {
             /** @description Whether a turn ran. */
             was_running: boolean;
         };
+        /**
+         * @description Which response is to be stopped.
+         * @example {
+         *       "streamId": "turn_0123456789abcdef0123456789abcdef"
+         *     }
+         */
+        StopUiStreamRequest: {
+            /** @description Only this one: `streamId` of the message's metadata. So a late stop does not meet the next response. */
+            streamId?: string | null;
+        };
         /** @description What a session can start from. */
         Template: {
             /** @description The name, as used in a request for a session. */
@@ -5775,6 +5869,314 @@ export interface components {
          * @enum {string}
          */
         TurnOutcome: "completed" | "stopped" | "failed" | "step_limit";
+        /** @description What a person is asked besides this one call. */
+        UiApprovalDescriptor: {
+            /** @description The rule in words. */
+            ruleText: string;
+        };
+        /**
+         * @description A request of an AI SDK front end, with all messages that it has.
+         * @example {
+         *       "id": "chat-1",
+         *       "messages": [
+         *         {
+         *           "id": "m1",
+         *           "parts": [
+         *             {
+         *               "text": "Run the tests.",
+         *               "type": "text"
+         *             }
+         *           ],
+         *           "role": "user"
+         *         }
+         *       ],
+         *       "trigger": "submit-message"
+         *     }
+         */
+        UiChatRequest: {
+            /** @description The conversation. One that does not exist is created. */
+            id: components["schemas"]["ConversationId"];
+            /** @description Only the last one is used, and only if a person wrote it: the server has its own history. */
+            messages?: components["schemas"]["UiMessage"][];
+            /** @description What is to be done. */
+            trigger?: components["schemas"]["UiTrigger"];
+            /** @description The message that is edited, answered again or continued. */
+            messageId?: string | null;
+            /** @description The model for the answer, by its name in the configuration; that of the conversation if absent. */
+            model?: string | null;
+            /** @description The session of a conversation that this request creates: its id or its name. */
+            session_id?: string | null;
+            /** @description How much of the output of running calls is sent. */
+            progress?: components["schemas"]["UiProgressMode"];
+        };
+        /**
+         * @description Why a response is over.
+         * @enum {string}
+         */
+        UiFinishReason: "stop" | "tool-calls" | "interrupted" | "other";
+        /** @description A message, as a client has it. */
+        UiMessage: {
+            /** @description Its id. Default: `""`. */
+            id?: string;
+            /** @description `user` or `assistant`. Default: `""`. */
+            role?: string;
+            /** @description What it consists of. */
+            parts?: Record<string, never>[];
+            /** @description What the server added to it. */
+            metadata?: Record<string, never> | null;
+        };
+        /** @description A chunk of the stream. */
+        UiMessageChunk: {
+            /** @description The message of the agent. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description What the server adds to the message. */
+            message_metadata: components["schemas"]["UiMessageMetadata"];
+            /** @enum {string} */
+            type: "start";
+        } | {
+            /** @description Why. */
+            finish_reason: components["schemas"]["UiFinishReason"];
+            /** @description What the server adds to the message. */
+            message_metadata: components["schemas"]["UiMessageMetadata"];
+            /** @enum {string} */
+            type: "finish";
+        } | {
+            /** @description One sentence for a person. */
+            error_text: string;
+            /** @enum {string} */
+            type: "error";
+        } | {
+            /** @enum {string} */
+            type: "start-step";
+        } | {
+            /** @enum {string} */
+            type: "finish-step";
+        } | {
+            /** @enum {string} */
+            type: "reset-step";
+        } | {
+            /** @description The part. */
+            id: string;
+            /** @enum {string} */
+            type: "text-start";
+        } | {
+            /** @description The part. */
+            id: string;
+            /** @description More of it. */
+            delta: string;
+            /** @enum {string} */
+            type: "text-delta";
+        } | {
+            /** @description The part. */
+            id: string;
+            /** @enum {string} */
+            type: "text-end";
+        } | {
+            /** @description The part. */
+            id: string;
+            /** @enum {string} */
+            type: "reasoning-start";
+        } | {
+            /** @description The part. */
+            id: string;
+            /** @description More of it. */
+            delta: string;
+            /** @enum {string} */
+            type: "reasoning-delta";
+        } | {
+            /** @description The part. */
+            id: string;
+            /** @enum {string} */
+            type: "reasoning-end";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The tool. */
+            tool_name: string;
+            /** @description Always true: clients need no types of our tools. */
+            dynamic: boolean;
+            /** @description Always true: the server runs the tool. */
+            provider_executed: boolean;
+            /** @enum {string} */
+            type: "tool-input-start";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description More of the JSON text. */
+            input_text_delta: string;
+            /** @enum {string} */
+            type: "tool-input-delta";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The tool. */
+            tool_name: string;
+            /** @description The arguments. */
+            input: Record<string, never>;
+            /** @description Always true. */
+            dynamic: boolean;
+            /** @description Always true. */
+            provider_executed: boolean;
+            tool_metadata?: components["schemas"]["UiToolMetadata"] | null;
+            /** @enum {string} */
+            type: "tool-input-available";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The result. */
+            output: Record<string, never>;
+            /** @description Always true. */
+            dynamic: boolean;
+            /** @description Always true. */
+            provider_executed: boolean;
+            /** @description Whether another output replaces this one. */
+            preliminary?: boolean;
+            tool_metadata?: components["schemas"]["UiToolMetadata"] | null;
+            /** @enum {string} */
+            type: "tool-output-available";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The text that the model gets. */
+            error_text: string;
+            /** @description Always true. */
+            dynamic: boolean;
+            /** @description Always true. */
+            provider_executed: boolean;
+            tool_metadata?: components["schemas"]["UiToolMetadata"] | null;
+            /** @enum {string} */
+            type: "tool-output-error";
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @enum {string} */
+            type: "tool-output-denied";
+        } | {
+            /** @description The question. */
+            approval_id: string;
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The exact command, and why a person is asked. */
+            reason: string;
+            approval_descriptor?: components["schemas"]["UiApprovalDescriptor"] | null;
+            /** @enum {string} */
+            type: "tool-approval-request";
+        } | {
+            /** @description The question. */
+            approval_id: string;
+            /** @description Whether the call may run. */
+            approved: boolean;
+            /** @description Why. */
+            reason?: string | null;
+            /** @enum {string} */
+            type: "tool-approval-response";
+        } | {
+            /** @description The message. */
+            id: components["schemas"]["MessageId"];
+            /** @description Its parts. */
+            parts: components["schemas"]["UiUserPart"][];
+            /** @enum {string} */
+            type: "steering-message";
+        } | {
+            /** @description Always true. */
+            transient: boolean;
+            /** @description The update. */
+            data: components["schemas"]["UiToolProgress"];
+            /** @enum {string} */
+            type: "data-tool-progress";
+        } | {
+            /** @description Always the same: a new plan replaces the old one. */
+            id: string;
+            /** @description The plan. */
+            data: components["schemas"]["UiPlan"];
+            /** @enum {string} */
+            type: "data-plan";
+        } | {
+            /** @description The notice. */
+            data: components["schemas"]["UiNotice"];
+            /** @enum {string} */
+            type: "data-notice";
+        };
+        /** @description What the server adds to a message. */
+        UiMessageMetadata: {
+            /** @description The turn that the message belongs to: `POST /v1/chat/{id}/stop` takes it. */
+            streamId?: string | null;
+            /** @description The model, by its name in the configuration. */
+            model?: string | null;
+            /**
+             * Format: int64
+             * @description The last event of the conversation's log that the message shows: a response that waited for a person continues
+             *     after it.
+             */
+            seq?: number | null;
+            createdAt?: components["schemas"]["Timestamp"] | null;
+            usage?: components["schemas"]["ModelUsage"] | null;
+        };
+        /** @description Something that the server did and readers should know. */
+        UiNotice: {
+            /** @description One sentence. */
+            text: string;
+        };
+        /** @description The plan of the agent. */
+        UiPlan: {
+            /** @description All steps. */
+            plan: components["schemas"]["PlanStep"][];
+            /** @description Why it changed. */
+            explanation?: string | null;
+        };
+        /**
+         * @description How much of the output of running calls is sent.
+         * @enum {string}
+         */
+        UiProgressMode: "full" | "tail" | "none";
+        /** @description Where the output of a call is. */
+        UiToolMetadata: {
+            /** @description Its executions: `GET /v1/executions/{id}/events` follows the output of one. */
+            executionIds: components["schemas"]["ExecutionId"][];
+            childId?: components["schemas"]["ConversationId"] | null;
+        };
+        /** @description Output of a running call. */
+        UiToolProgress: {
+            /** @description The call. */
+            toolCallId: string;
+            /** @description The execution. */
+            executionId: components["schemas"]["ExecutionId"];
+            /** @description `stdout`, `stderr` or `status`. */
+            type: string;
+            /** @description The text that follows the earlier text; or the state of the call. */
+            content: string;
+            /**
+             * Format: int64
+             * @description The last event of the execution's log that it shows.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970-01-01T00:00:00Z.
+             */
+            timestamp: number;
+        };
+        /**
+         * @description Why a client sends its messages.
+         * @enum {string}
+         */
+        UiTrigger: "submit-message" | "regenerate-message";
+        /** @description A part of a message of a person. */
+        UiUserPart: {
+            /** @description The text. */
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        } | {
+            /** @description For example `image/png`. */
+            media_type: string;
+            /** @description Its URL. */
+            url: string;
+            /** @description Its name. */
+            filename: string;
+            /** @enum {string} */
+            type: "file";
+        };
         /** @description The contents of an unpacked archive. */
         UnpackedArchive: {
             /**
@@ -6419,6 +6821,42 @@ export interface operations {
             507: components["responses"]["DiskFull"];
         };
     };
+    sendUiMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UiChatRequest"];
+            };
+        };
+        responses: {
+            /** @description the UI message stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["UiMessageChunk"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["DiskLimit"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
     saveChatExecution: {
         parameters: {
             query?: never;
@@ -6477,6 +6915,134 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    openUiSocket: {
+        parameters: {
+            query?: {
+                /** @description Any value: marks a reconnection, which a ticket requires. */
+                after?: string;
+                /** @description A token or ticket, where no header can be set. The guard has read it. */
+                token?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the socket is open */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            /** @description the request is not an upgrade to a WebSocket */
+            426: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    stopUiStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description optional */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StopUiStreamRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description What became of a request to stop. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stop"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    resumeUiStream: {
+        parameters: {
+            query?: {
+                /** @description How much of the output of running calls is sent: `full` if absent. */
+                progress?: components["schemas"]["UiProgressMode"];
+                /** @description Only what comes after this `id` of the stream, for a client that keeps the response: `resumeStreamIsReplay: false`. */
+                after?: number;
+                /** @description A token or ticket, where no header can be set. The guard has read it. */
+                token?: string;
+            };
+            header?: {
+                /** @description Continue after this event; takes precedence over `after`. */
+                "Last-Event-ID"?: string | null;
+            };
+            path: {
+                /** @description the conversation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the UI message stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["UiMessageChunk"];
+                };
+            };
+            /** @description no turn runs */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
