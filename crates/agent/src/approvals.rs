@@ -81,7 +81,7 @@ pub(crate) async fn ask(work: &Work, call_id: &str, approval: Approval) -> Resul
         tokio::select! {
             biased;
             () = work.context.stop.cancelled() => return Ok(Answer::Stopped),
-            changed = changes.changed() => changed.map_err(|_| closed())?,
+            event = changes.changed() => event.map_err(|_| closed())?,
         }
     }
 }

@@ -87,10 +87,12 @@ impl Servers {
             match connected {
                 Ok((connected, tools)) => {
                     servers.connected.insert(name.clone(), connected);
-                    tools.into_iter().for_each(|tool| servers.add(&name, tool));
+                    for tool in tools {
+                        servers.add(&name, tool);
+                    }
                 }
                 Err(error) => {
-                    servers.problems.push(format!("the MCP server `{name}` cannot be used: {error}"))
+                    servers.problems.push(format!("the MCP server `{name}` cannot be used: {error}"));
                 }
             }
         }

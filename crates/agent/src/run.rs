@@ -87,7 +87,7 @@ async fn end_turn(context: &TurnContext, turn_id: String, end: End) -> bool {
         match context.journal.update(Box::new(decide)).await {
             Ok(entries) => return entries.len() > 1,
             Err(error) => {
-                tracing::error!(%error, conversation = %context.journal.id(), "a turn cannot be ended")
+                tracing::error!(%error, conversation = %context.journal.id(), "a turn cannot be ended");
             }
         }
         tokio::time::sleep(END_DELAY * 2_u32.pow(attempt)).await;

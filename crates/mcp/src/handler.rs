@@ -251,7 +251,8 @@ impl ServerHandler for Server {
     ) -> Result<CustomResult, ErrorData> {
         let params = request.params.unwrap_or_default();
         if let Some(method) = request.method.strip_prefix(legacy::PREFIX) {
-            return tasks::legacy(self, method, &params, &context).await.map(CustomResult::new);
+            // Boxed, because it is large and rare.
+            return Box::pin(tasks::legacy(self, method, &params, &context)).await.map(CustomResult::new);
         }
         if request.method == "tools/call"
             && let Some(name) = params.get("name").and_then(Value::as_str)

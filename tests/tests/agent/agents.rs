@@ -18,6 +18,7 @@ fn child(desk: &Desk, at: usize) -> headwater_protocol::conversation::Conversati
     desk.place.children.lock().unwrap()[at].0.now()
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "callers write it with `json!`")]
 fn spawn(more: Value) -> Answer {
     let mut arguments = json!({"message": "count the files"});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

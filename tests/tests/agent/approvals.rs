@@ -135,7 +135,8 @@ async fn rights_that_a_person_has_granted_are_not_asked_for_again() -> Result<()
             "cmd": "true", "sandbox_permissions": "with_additional_permissions", "additional_permissions": {"network": true},
         }),
     );
-    let model = Script::new([calls(&[ask.clone()]), calls(&[command]), calls(&[ask]), says("done")]);
+    let model =
+        Script::new([calls(std::slice::from_ref(&ask)), calls(&[command]), calls(&[ask]), says("done")]);
     let running = desk.begin("go", &model).await?;
     let asked = answer(&desk, ApprovalDecision::AllowConversation, None).await?;
     assert!(asked.text.contains("the network") && asked.text.contains("\"to fetch\""), "{}", asked.text);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Desk, Script, calls, says, tool_calls};
 
+#[allow(clippy::needless_pass_by_value, reason = "callers write it with `json!`")]
 fn code(runtime: &str, code: &str, more: Value) -> (&'static str, Value) {
     let mut arguments = json!({"runtime": runtime, "code": code});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -122,6 +122,8 @@ async fn a_failure_that_is_not_temporary_ends_the_turn_at_once() -> Result<()> {
 
 #[tokio::test]
 async fn a_message_for_the_turn_reaches_the_next_step_and_a_queued_one_has_a_turn_of_its_own() -> Result<()> {
+    use MessageRole::{Assistant, User};
+
     let desk = Desk::new().await?;
     let wait = json!({"cmd": "until [ -e go ]; do sleep 0.05; done", "yield_time_ms": 30000});
     let model = Script::new([calls(&[("exec_command", wait)]), says("first"), says("second")]);
@@ -139,7 +141,6 @@ async fn a_message_for_the_turn_reaches_the_next_step_and_a_queued_one_has_a_tur
     assert!(has(1, "look here") && !has(1, "later") && has(2, "later"));
     let now = desk.journal.now();
     let roles: Vec<_> = now.branch().iter().map(|message| message.role).collect();
-    use MessageRole::{Assistant, User};
     assert_eq!(roles, [User, Assistant, User, Assistant, User, Assistant]);
     assert!(now.queue.is_empty() && now.running().is_none());
     Ok(())

@@ -22,15 +22,15 @@ pub(super) fn source(call: &ToolCall) -> Option<Source> {
             let language = text("language").or_else(|| text("runtime")).unwrap_or("bash");
             Some(Source { language: name_of(language), code: text("code")?.to_owned() })
         }
-        "exec_command" => shell(text("cmd")?.to_owned()),
-        "shell_command" | "run_command" | "runCommand" => shell(text("command")?.to_owned()),
-        "shell" => shell(command_line(input.get("command")?.as_array()?)),
+        "exec_command" => Some(shell(text("cmd")?.to_owned())),
+        "shell_command" | "run_command" | "runCommand" => Some(shell(text("command")?.to_owned())),
+        "shell" => Some(shell(command_line(input.get("command")?.as_array()?))),
         _ => None,
     }
 }
 
-fn shell(code: String) -> Option<Source> {
-    Some(Source { language: "bash".to_owned(), code })
+fn shell(code: String) -> Source {
+    Source { language: "bash".to_owned(), code }
 }
 
 /// The name that Markdown and notebooks know.

@@ -1,5 +1,7 @@
 //! The current branch as Markdown.
 
+use std::fmt::Write as _;
+
 use headwater_protocol::api::Timestamp;
 use headwater_protocol::conversation::{Message, MessageRole, Part, ToolCall};
 
@@ -57,10 +59,10 @@ fn call_text(export: &Export<'_>, call: &ToolCall) -> String {
         out += &fenced("text", &output.text);
     }
     if let Some(image) = call.output.as_ref().and_then(|output| output.image.as_ref()) {
-        out += &format!("\nImage: {}\n", code_span(&image.path));
+        let _ = write!(out, "\nImage: {}\n", code_span(&image.path));
     }
     for id in &call.execution_ids {
-        out += &format!("\nExecution: [{id}]({}/v1/executions/{id}/output)\n", export.server);
+        let _ = write!(out, "\nExecution: [{id}]({}/v1/executions/{id}/output)\n", export.server);
     }
     out
 }

@@ -9,7 +9,7 @@ use super::safe_markdown::{code_span, fenced, plain_line};
 
 pub(super) fn text(export: &Export<'_>) -> String {
     let mut cells = Cells::default();
-    cells.markdown("title", format!("# {}", plain_line(export.title())));
+    cells.markdown("title", &format!("# {}", plain_line(export.title())));
     for message in export.conversation.branch() {
         for part in &message.parts {
             cells.part(message, part);
@@ -42,30 +42,28 @@ impl Cells {
             MessageRole::Assistant => "assistant",
         };
         match part {
-            Part::Text(text) => self.markdown(role, text.text.clone()),
-            Part::Reasoning(text) if !text.text.is_empty() => self.markdown("reasoning", text.text.clone()),
+            Part::Text(text) => self.markdown(role, &text.text),
+            Part::Reasoning(text) if !text.text.is_empty() => self.markdown("reasoning", &text.text),
             Part::ToolCall(call) => self.call(call),
-            Part::Attachment(file) => self.markdown(role, format!("Attachment: {}", code_span(&file.path))),
-            Part::Notice { text } => self.markdown("notice", format!("Notice: {}", plain_line(text))),
+            Part::Attachment(file) => self.markdown(role, &format!("Attachment: {}", code_span(&file.path))),
+            Part::Notice { text } => self.markdown("notice", &format!("Notice: {}", plain_line(text))),
             Part::Reasoning(_) | Part::Step { .. } => {}
         }
     }
 
     fn call(&mut self, call: &ToolCall) {
-        match source(call) {
-            Some(source) => self.code(call, &source),
-            None => {
-                let input = call.input.as_ref().map(serde_json::to_string_pretty);
-                let input = input.and_then(Result::ok).unwrap_or_else(|| call.input_text.clone());
-                let output =
-                    call.output.as_ref().map(|output| fenced("text", &output.text)).unwrap_or_default();
-                let text = format!("Tool {}\n\n{}\n{output}", code_span(&call.tool), fenced("json", &input));
-                self.markdown("tool", text);
-            }
+        if let Some(source) = source(call) {
+            self.code(call, &source)
+        } else {
+            let input = call.input.as_ref().map(serde_json::to_string_pretty);
+            let input = input.and_then(Result::ok).unwrap_or_else(|| call.input_text.clone());
+            let output = call.output.as_ref().map(|output| fenced("text", &output.text)).unwrap_or_default();
+            let text = format!("Tool {}\n\n{}\n{output}", code_span(&call.tool), fenced("json", &input));
+            self.markdown("tool", &text);
         }
     }
 
-    fn markdown(&mut self, role: &str, source: String) {
+    fn markdown(&mut self, role: &str, source: &str) {
         let id = self.next_id();
         self.all.push(json!({
             "cell_type": "markdown",

@@ -97,9 +97,9 @@ fn without_html(line: &str) -> String {
     while let Some(at) = rest.find(['`', '<']) {
         let (before, after) = rest.split_at(at);
         out += before;
-        if after.starts_with('<') {
+        if let Some(behind) = after.strip_prefix('<') {
             out += "\\<";
-            rest = &after[1..];
+            rest = behind;
             continue;
         }
         let ticks = after.len() - after.trim_start_matches('`').len();

@@ -11,6 +11,7 @@ fn event(json: Value) -> ConversationEvent {
     serde_json::from_value(json).unwrap()
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "callers write it with `json!`")]
 fn message(id: &str, parent: Option<&str>, parts: Value) -> ConversationEvent {
     let role = if id.starts_with('q') { "user" } else { "assistant" };
     event(
@@ -140,7 +141,7 @@ fn html_and_headings_of_a_message_are_text_below_our_own() {
     assert_eq!(nested(text), expected);
 }
 
-/// The contents of the code blocks of a text, by the rules of CommonMark for fences that are not indented.
+/// The contents of the code blocks of a text, by the rules of `CommonMark` for fences that are not indented.
 fn blocks(text: &str) -> Vec<String> {
     let (mut all, mut open): (Vec<String>, Option<usize>) = (Vec::new(), None);
     for line in text.lines() {
@@ -151,7 +152,11 @@ fn blocks(text: &str) -> Vec<String> {
                 all.push(String::new());
             }
             Some(length) if ticks >= length && line.trim_matches('`').trim().is_empty() => open = None,
-            Some(_) => *all.last_mut().unwrap() += &format!("{line}\n"),
+            Some(_) => {
+                let last = all.last_mut().unwrap();
+                last.push_str(line);
+                last.push('\n');
+            }
             None => {}
         }
     }

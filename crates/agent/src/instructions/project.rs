@@ -1,5 +1,7 @@
 //! What a project asks of agents: the files AGENTS.md, from the root of the workspace down.
 
+use std::fmt::Write as _;
+
 use headwater_contract::v1;
 use headwater_tools::Agent;
 
@@ -21,7 +23,7 @@ pub(super) async fn instructions(agent: &Agent) -> Option<String> {
             continue;
         };
         left = left.saturating_sub(found.len());
-        text.push_str(&format!("\n\n## {path}\n\n{found}"));
+        let _ = write!(text, "\n\n## {path}\n\n{found}");
         if left == 0 {
             break;
         }

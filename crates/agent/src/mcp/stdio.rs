@@ -65,10 +65,8 @@ pub(super) async fn start(
 async fn copy_output(mut follower: Follower, mut output: WriteHalf<DuplexStream>) {
     while let Ok(Some(event)) = follower.next().await {
         match event.kind {
-            EventKind::Output { bytes, .. } => {
-                if output.write_all(&bytes).await.is_err() {
-                    return;
-                }
+            EventKind::Output { bytes, .. } if output.write_all(&bytes).await.is_err() => {
+                return;
             }
             // A message with a hole cannot be read, and neither can what follows.
             EventKind::Gap { .. } => break,

@@ -27,7 +27,7 @@ impl Quirks {
                 self.no_stream_options |= fault.mentions(&["stream_options"]);
             }
             Api::Responses => {
-                self.no_reasoning |= fault.mentions(&["reasoning", "encrypted content", "summar"])
+                self.no_reasoning |= fault.mentions(&["reasoning", "encrypted content", "summar"]);
             }
             Api::Messages => {}
         }

@@ -1,5 +1,7 @@
 //! Searches of the web by a model's provider: what people see of them.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::ModelEvent;
@@ -42,7 +44,7 @@ impl Sources {
         let mut text = "Sources:\n".to_owned();
         for (url, title) in sources {
             let title = if title.is_empty() { url.clone() } else { title };
-            text += &format!("\n- [{}](<{url}>)", escaped(&title));
+            let _ = write!(text, "\n- [{}](<{url}>)", escaped(&title));
         }
         out.extend([ModelEvent::Text { part, delta: text }, ModelEvent::PartEnded { part }]);
     }

@@ -18,7 +18,7 @@ pub(super) fn cells(text: &str) -> Vec<Cell> {
             let code: Vec<&str> = lines.by_ref().take_while(|line| !closes(line, fence)).collect();
             found.extend(code_cell(language, code.join("\n")));
         } else if let Some(command) = line.trim_start().strip_prefix("/run ") {
-            found.push(terminal(command.trim().to_owned()));
+            found.push(terminal(command.trim()));
         }
     }
     found
@@ -47,14 +47,14 @@ fn code_cell(language: &str, code: String) -> Option<Cell> {
     let run =
         |runtime: &str| Cell { tool: "code_execution", input: json!({"runtime": runtime, "code": code}) };
     Some(match language.to_ascii_lowercase().as_str() {
-        "" | "sh" | "bash" | "shell" | "console" | "terminal" => terminal(code),
+        "" | "sh" | "bash" | "shell" | "console" | "terminal" => terminal(&code),
         "py" | "python" | "python3" => run("python"),
         "js" | "javascript" | "node" | "nodejs" => run("nodejs"),
         other => Cell { tool: "run_code", input: json!({"language": other, "code": code}) },
     })
 }
 
-fn terminal(code: String) -> Cell {
+fn terminal(code: &str) -> Cell {
     Cell { tool: "code_execution", input: json!({"runtime": "terminal", "code": code}) }
 }
 

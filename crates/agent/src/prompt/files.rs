@@ -81,5 +81,5 @@ pub(crate) async fn read_text(agent: &Agent, path: &str, most: usize) -> Option<
     let kept = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
     let is_cut = kept.len() < text.len();
     let masked = agent.secrets().mask(kept);
-    Some(if is_cut { format!("{masked}\n[… the file is longer]") } else { masked.into() })
+    Some(if is_cut { format!("{masked}\n[… the file is longer]") } else { masked })
 }

@@ -32,6 +32,7 @@ struct Question {
     /// A few words.
     header: String,
     /// The question.
+    #[allow(clippy::struct_field_names, reason = "the name that models know")]
     question: String,
     /// Answers to choose from; the person may always write another one.
     #[serde(default)]
@@ -86,7 +87,7 @@ pub(super) async fn ask(work: &Work, call: &ToolCall) -> Result<Done, JournalErr
             () = work.context.stop.cancelled() => {
                 return Ok(Done::stopped("The turn was stopped before the person answered."));
             }
-            changed = changes.changed() => changed.map_err(|_| closed())?,
+            event = changes.changed() => event.map_err(|_| closed())?,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `request_permissions`: rights besides those of the session, which a person grants and the walls enforce.
 
+use std::fmt::Write as _;
+
 use headwater_protocol::conversation::ToolCall;
 use headwater_tools::policy::{ApprovalPolicy, Extra, Wanted};
 use headwater_tools::schema::Permissions;
@@ -72,7 +74,7 @@ fn question(extra: &Extra, reason: Option<&str>) -> String {
     let mut text = format!("Let the commands of this conversation have this?\n\n    {}", extra.describe());
     if let Some(reason) = reason {
         let said: String = reason.chars().take(MAX_REASON).collect();
-        text.push_str(&format!("\n\nThe agent says: {said:?}"));
+        let _ = write!(text, "\n\nThe agent says: {said:?}");
     }
     text
 }

@@ -71,8 +71,8 @@ pub(super) async fn call(work: &Work, call: &ToolCall, tool: &'static Tool) -> R
     let mut done = one.consented(parsed, earlier).await?;
     if let Some(image) = &mut done.output.image {
         let path = call.input.as_ref().and_then(|input| input.get("path")?.as_str()).unwrap_or_default();
-        image.path = path.to_owned();
-        image.name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        path.clone_into(&mut image.path);
+        path.rsplit('/').next().unwrap_or_default().clone_into(&mut image.name);
     }
     Ok(done)
 }

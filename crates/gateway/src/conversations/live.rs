@@ -219,7 +219,9 @@ impl Inner {
     fn publish(&self, entries: &[LogEntry]) {
         {
             let mut now = self.conversation.write().unwrap_or_else(PoisonError::into_inner);
-            entries.iter().for_each(|entry| now.apply(entry));
+            for entry in entries {
+                now.apply(entry);
+            }
         }
         let mut recent = self.recent();
         for entry in entries {

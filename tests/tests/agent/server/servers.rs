@@ -56,8 +56,8 @@ async fn a_person_adds_an_mcp_server_whose_program_runs_in_the_session_and_whose
     }
 
     // A name is removed, and others stay.
-    let patch = json!({"mcp_servers": {"mine": null, "other": {"command": ["other"]}}});
-    let now = json_of(&chat.api.patch(&path, &patch).await?, 200)?;
+    let change = json!({"mcp_servers": {"mine": null, "other": {"command": ["other"]}}});
+    let now = json_of(&chat.api.patch(&path, &change).await?, 200)?;
     assert_eq!(now["mcp_servers"], json!({"other": {"command": ["other"]}}));
     Ok(())
 }
@@ -85,9 +85,9 @@ async fn only_operators_add_servers_with_a_url_and_only_the_owner_changes_server
     // An editor writes to the agent, and does not choose the programs that start without a question.
     let bob = chat.server.user("bob", "member")?;
     json_of(&chat.api.put(&format!("{path}/members/bob"), &json!({"role": "editor"})).await?, 200)?;
-    let patch = json!({"mcp_servers": {"mine": mine()}});
-    assert_eq!(error_code(&bob.patch(&path, &patch).await?, 403)?, "forbidden");
-    json_of(&chat.api.patch(&path, &patch).await?, 200)?;
+    let change = json!({"mcp_servers": {"mine": mine()}});
+    assert_eq!(error_code(&bob.patch(&path, &change).await?, 403)?, "forbidden");
+    json_of(&chat.api.patch(&path, &change).await?, 200)?;
     assert!(!bob.get(&path).await?.text().contains(SECRET));
     Ok(())
 }

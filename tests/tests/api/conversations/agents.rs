@@ -49,9 +49,9 @@ async fn a_sub_agent_is_linked_works_in_the_same_session_and_is_read_by_whoever_
     // It is asked for below, and not in the list of a person.
     ensure!(
         texts(&ann.json(&format!("/v1/conversations?parent_id={}", talk.id)).await?, "id")
-            == [below.id.clone()]
+            == std::slice::from_ref(&below.id)
     );
-    ensure!(texts(&ann.json("/v1/conversations").await?, "id") == [talk.id.clone()]);
+    ensure!(texts(&ann.json("/v1/conversations").await?, "id") == std::slice::from_ref(&talk.id));
     json_of(&ann.put(&talk.path("/members/vera"), &json!({"role": "viewer"})).await?, 200)?;
     let link = json_of(&talk.post("/shares", &json!({"access": "read"})).await?, 201)?;
     let link = chat.server.api_with(&text(&link["token"]));

@@ -57,7 +57,7 @@ fn count(log: &[LogEntry], is: impl Fn(&ConversationEvent) -> bool) -> usize {
 
 /// Reads the log in the background, over restarts, to the end of the turn.
 fn follow(talk: &Talk) -> tokio::task::JoinHandle<Result<Reader>> {
-    tokio::spawn(Reader::new(talk).to_the_end())
+    tokio::spawn(Reader::new(talk).read_to_end())
 }
 
 /// What was read is what is stored, and what the page of the conversation shows.
@@ -228,7 +228,7 @@ async fn kills_at_any_time_lose_and_double_nothing() -> Result<()> {
     .await?;
     for pause in [0, 60, 120, 180, 250, 330] {
         let talk = chat.talk(&json!({})).await?;
-        let reader = tokio::spawn(Reader::new(&talk).to_the_end());
+        let reader = tokio::spawn(Reader::new(&talk).read_to_end());
         talk.say("go").await?;
         tokio::time::sleep(Duration::from_millis(pause)).await;
         restart(&mut chat, Restart::Gateway).await?;

@@ -35,7 +35,7 @@ impl Reader {
     }
 
     /// Reads to the end of the turn that runs.
-    pub(super) async fn to_the_end(mut self) -> Result<Self> {
+    pub(super) async fn read_to_end(mut self) -> Result<Self> {
         self.until(|now| now.turn.is_some() && now.running().is_none()).await?;
         Ok(self)
     }

@@ -86,13 +86,12 @@ impl MessagesDecoder {
             }
             _ => return, // what the provider's own tools found
         };
-        let part = match (&kind, self.open_text) {
-            (Kind::Text, Some(part)) => part,
-            _ => {
-                self.end_text(out);
-                self.next_part += 1;
-                self.next_part - 1
-            }
+        let part = if let (Kind::Text, Some(part)) = (&kind, self.open_text) {
+            part
+        } else {
+            self.end_text(out);
+            self.next_part += 1;
+            self.next_part - 1
         };
         let mut has_begun = true;
         match &kind {

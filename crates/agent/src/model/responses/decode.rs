@@ -170,7 +170,7 @@ impl Decoder for ResponsesDecoder {
         match event["type"].as_str().unwrap_or_default() {
             "response.output_item.added" => self.begin(index, &event["item"], out),
             "response.output_text.delta" | "response.refusal.delta" => {
-                self.add(index, Kind::Text, delta, out)
+                self.add(index, Kind::Text, delta, out);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.add(index, Kind::Reasoning, delta, out);

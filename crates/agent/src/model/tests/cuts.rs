@@ -1,5 +1,7 @@
 //! Wherever the bytes of an answer are cut, the stored answer is the same.
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -79,6 +81,7 @@ const MESSAGES: &str = concat!(
     "data: {\"type\":\"message_stop\"}\n\n",
 );
 
+#[allow(clippy::unnecessary_wraps, reason = "as `Stored` has it")]
 fn used(cost_usd: Option<f64>) -> Option<ModelUsage> {
     Some(ModelUsage { input_tokens: 9, cached_tokens: 3, output_tokens: 4, cost_usd })
 }
@@ -126,7 +129,7 @@ fn a_text_that_citations_cut_in_pieces_is_one_text() {
             serde_json::json!({"type": "content_block_delta", "index": index, "delta": {"type": "citations_delta", "citation": citation}}),
             serde_json::json!({"type": "content_block_stop", "index": index}),
         ] {
-            out += &format!("data: {data}\n\n");
+            let _ = write!(out, "data: {data}\n\n");
         }
     }
     out += "data: {\"type\":\"message_stop\"}\n\n";

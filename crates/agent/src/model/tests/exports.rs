@@ -2,6 +2,7 @@
 //! cut.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use headwater_protocol::conversation::{
     Conversation, ConversationEvent, LogEntry, Message, MessageId, MessageRole, Part,
@@ -25,7 +26,7 @@ struct Written {
 fn response(api: Api, written: &Written, delta: usize) -> String {
     let arguments = json!({"cmd": written.command}).to_string();
     let mut out = String::new();
-    let mut event = |data: Value| out += &format!("data: {data}\n\n");
+    let mut event = |data: Value| write!(out, "data: {data}\n\n").unwrap();
     let deltas = |text: &str| -> Vec<String> {
         let chars: Vec<char> = text.chars().collect();
         chars.chunks(delta).map(|chunk| chunk.iter().collect()).collect()
@@ -35,7 +36,9 @@ fn response(api: Api, written: &Written, delta: usize) -> String {
         Api::Chat => {
             let mut choice = |delta: Value| event(json!({"choices": [{"delta": delta}]}));
             for (name, text) in texts {
-                deltas(text).iter().for_each(|part| choice(json!({name: part})));
+                for part in deltas(text) {
+                    choice(json!({name: part}));
+                }
             }
             choice(json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "exec_command"}}]}));
             for part in deltas(&arguments) {
@@ -101,7 +104,9 @@ fn log<'a>(api: Api, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<LogEntry> {
     for piece in pieces.filter(|piece| !piece.is_empty()) {
         let mut events = Vec::new();
         decoding.push(piece.to_vec().into(), &mut events).unwrap();
-        events.into_iter().for_each(|event| recorder.push(event, &mut out));
+        for event in events {
+            recorder.push(event, &mut out);
+        }
     }
     assert!(decoding.is_finished());
     (1..).zip(out).map(|(seq, event)| LogEntry { seq, at_ms: 0, event }).collect()

@@ -346,7 +346,9 @@ impl App {
                 let lines = summary::question(approval);
                 let head = self.screen.style.yellow("? The agent asks for consent:");
                 self.screen.note(&head);
-                lines.iter().for_each(|line| self.screen.note(line));
+                for line in &lines {
+                    self.screen.note(line);
+                }
             }
             if self.options.yes {
                 note(&mut self.screen, "allowed by `--yes`");
@@ -381,7 +383,9 @@ impl App {
             }
             Reply::Next => {
                 let lines = self.ask.as_ref().map(Ask::question_lines).unwrap_or_default();
-                lines.iter().for_each(|line| self.screen.note(line));
+                for line in &lines {
+                    self.screen.note(line);
+                }
                 Ok(())
             }
             Reply::Unclear => Ok(()),
@@ -521,7 +525,7 @@ impl App {
             [] => "thinking".to_owned(),
             [one] if one.state == ToolCallState::Writing => format!("writing {}", printable(&one.tool)),
             [one] => summary::call(one),
-            [ref all @ ..] => format!("{} calls", all.len()),
+            ref all => format!("{} calls", all.len()),
         }
     }
 

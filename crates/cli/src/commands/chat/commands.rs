@@ -1,5 +1,7 @@
 //! What the commands that begin with a slash do.
 
+use std::fmt::Write as _;
+
 use clap::ValueEnum;
 use headwater_protocol::api::{
     ApprovalPolicyName, ConversationMode, ConversationPatch, ConversationRequest, ModelBody,
@@ -94,7 +96,9 @@ async fn model(app: &mut App, name: Option<String>) -> Result<()> {
     if models.is_empty() {
         app.screen.note(NO_MODEL);
     }
-    models.iter().for_each(|model| app.screen.note(&model_line(model, chosen.as_deref())));
+    for model in &models {
+        app.screen.note(&model_line(model, chosen.as_deref()));
+    }
     Ok(())
 }
 
@@ -155,7 +159,7 @@ async fn status(app: &mut App) -> Result<()> {
     let mut tokens =
         format!("{} in ({} cached), {} out", used.input_tokens, used.cached_tokens, used.output_tokens);
     if let Some(cost) = used.cost_usd {
-        tokens += &format!(", ${cost:.4}");
+        let _ = write!(tokens, ", ${cost:.4}");
     }
     for (name, value) in [
         ("conversation", body.id.to_string()),

@@ -131,6 +131,7 @@ impl Screen {
     }
 
     /// The columns of the terminal.
+    #[allow(clippy::unused_self, reason = "it is about the terminal of this screen")]
     pub fn columns(&self) -> usize {
         terminal::size().map_or(COLUMNS, |size| usize::from(size.cols).max(20))
     }

@@ -46,10 +46,10 @@ impl View {
     pub fn show(&mut self, screen: &mut Screen, now: &Conversation, entry: &LogEntry) {
         use ConversationEvent as E;
         match &entry.event {
-            E::MessageAdded { message } if message.role == MessageRole::User => {
-                if !self.own.remove(&message.id) {
-                    person(screen, message);
-                }
+            E::MessageAdded { message }
+                if message.role == MessageRole::User && !self.own.remove(&message.id) =>
+            {
+                person(screen, message);
             }
             E::TextStarted { message_id, part_id, reasoning: true } => {
                 self.hidden.insert((message_id.clone(), part_id.clone()));
@@ -75,11 +75,13 @@ impl View {
             }
             E::PlanUpdated { plan, .. } => {
                 screen.note(&screen.style.bold("Plan"));
-                summary::plan(plan, screen.style).iter().for_each(|line| screen.note(line));
+                for line in &summary::plan(plan, screen.style) {
+                    screen.note(line);
+                }
             }
             E::Noticed { text, .. } => note(screen, &printable(text)),
             E::Compacted { .. } => {
-                note(screen, "the beginning of the conversation is a summary for the model from now on")
+                note(screen, "the beginning of the conversation is a summary for the model from now on");
             }
             E::MessageQueued { message_id, .. } if self.own.contains(message_id) => {
                 note(screen, "the agent gets it at its next step");

@@ -59,11 +59,11 @@ impl Calls {
             E::ToolCallStarted { tool_call_id, tool, .. } => {
                 self.start(tool_call_id, tool, step, out);
             }
-            E::ToolCallDelta { tool_call_id, text } => {
-                if self.find(tool_call_id).is_some_and(|call| call.input.is_none()) {
-                    let (tool_call_id, input_text_delta) = (tool_call_id.clone(), text.clone());
-                    out.push(Chunk::ToolInputDelta { tool_call_id, input_text_delta }.into());
-                }
+            E::ToolCallDelta { tool_call_id, text }
+                if self.find(tool_call_id).is_some_and(|call| call.input.is_none()) =>
+            {
+                let (tool_call_id, input_text_delta) = (tool_call_id.clone(), text.clone());
+                out.push(Chunk::ToolInputDelta { tool_call_id, input_text_delta }.into());
             }
             E::ToolCallReady { tool_call_id, tool, input, .. } => {
                 if !self.0.iter().any(|call| call.id == *tool_call_id) {

@@ -166,15 +166,15 @@ impl Encoder {
                     self.model.clone_from(model);
                 }
             }
-            ConversationEvent::MessageAdded { message } if self.stage == Stage::Ahead => {
-                if self.scope == Scope::AnswerTo(message.id.clone()) {
-                    self.stage = Stage::Begun;
-                }
+            ConversationEvent::MessageAdded { message }
+                if self.stage == Stage::Ahead && self.scope == Scope::AnswerTo(message.id.clone()) =>
+            {
+                self.stage = Stage::Begun;
             }
-            ConversationEvent::MessageUnqueued { message_id } if self.stage == Stage::Ahead => {
-                if self.scope == Scope::AnswerTo(message_id.clone()) {
-                    out = self.finish(FinishReason::Interrupted);
-                }
+            ConversationEvent::MessageUnqueued { message_id }
+                if self.stage == Stage::Ahead && self.scope == Scope::AnswerTo(message_id.clone()) =>
+            {
+                out = self.finish(FinishReason::Interrupted);
             }
             ConversationEvent::TurnEnded { .. } | ConversationEvent::MessageAdded { .. }
                 if self.stage == Stage::Ahead => {}

@@ -93,7 +93,9 @@ impl FileJournal {
         written.entries.extend(entries.iter().cloned());
         {
             let mut now = self.conversation.write().unwrap_or_else(PoisonError::into_inner);
-            entries.iter().for_each(|entry| now.apply(entry));
+            for entry in &entries {
+                now.apply(entry);
+            }
         }
         drop(written);
         self.last.send_replace(first + entries.len() as u64 - 1);

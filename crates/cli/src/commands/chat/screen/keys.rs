@@ -78,7 +78,7 @@ fn next(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
 
 /// Characters up to the next control character.
 fn text(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
-    let end = bytes.iter().position(|byte| byte.is_ascii_control()).unwrap_or(bytes.len());
+    let end = bytes.iter().position(u8::is_ascii_control).unwrap_or(bytes.len());
     let (valid, rest) = match std::str::from_utf8(&bytes[..end]) {
         Ok(text) => (text, 0),
         Err(error) => {

@@ -193,7 +193,9 @@ mod tests {
     #[test]
     fn earlier_lines_come_back_and_the_new_one_is_not_lost() {
         let mut line = Line::default();
-        ["one", "two", "two"].iter().for_each(|text| line.remember(text));
+        for text in ["one", "two", "two"] {
+            line.remember(text);
+        }
         typed(&mut line, "new");
         for (key, expected) in
             [("A", "two"), ("A", "one"), ("A", "one"), ("B", "two"), ("B", "new"), ("B", "new")]

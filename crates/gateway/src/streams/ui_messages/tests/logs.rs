@@ -26,6 +26,7 @@ pub(super) fn whole_text(message: &str, part: &str, text: &str) -> ConversationE
 }
 
 /// An event of the call `c`, if `more` names no other.
+#[allow(clippy::needless_pass_by_value, reason = "callers write it with `json!`")]
 pub(super) fn call_event(kind: &str, more: Value) -> ConversationEvent {
     let mut all = json!({"type": kind, "tool_call_id": "c"});
     all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
