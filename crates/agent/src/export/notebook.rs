@@ -53,7 +53,7 @@ impl Cells {
 
     fn call(&mut self, call: &ToolCall) {
         if let Some(source) = source(call) {
-            self.code(call, &source)
+            self.code(call, &source);
         } else {
             let input = call.input.as_ref().map(serde_json::to_string_pretty);
             let input = input.and_then(Result::ok).unwrap_or_else(|| call.input_text.clone());

@@ -56,7 +56,7 @@ pub(super) async fn start(
         }
         (Err(error), _) | (_, Err(error)) => {
             end(agent, id).await;
-            Err(error.to_string())
+            Err(format!("{error}{}", errors(agent, id).await))
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn cells(text: &str) -> Vec<Cell> {
     while let Some(line) = lines.next() {
         if let Some((fence, language)) = opening(line) {
             let code: Vec<&str> = lines.by_ref().take_while(|line| !closes(line, fence)).collect();
-            found.extend(code_cell(language, code.join("\n")));
+            found.extend(code_cell(language, &code.join("\n")));
         } else if let Some(command) = line.trim_start().strip_prefix("/run ") {
             found.push(terminal(command.trim()));
         }
@@ -40,14 +40,14 @@ fn closes(line: &str, fence: &str) -> bool {
     line.len() >= fence.len() && line.starts_with(fence) && line.chars().all(|ch| fence.starts_with(ch))
 }
 
-fn code_cell(language: &str, code: String) -> Option<Cell> {
+fn code_cell(language: &str, code: &str) -> Option<Cell> {
     if code.trim().is_empty() {
         return None;
     }
     let run =
         |runtime: &str| Cell { tool: "code_execution", input: json!({"runtime": runtime, "code": code}) };
     Some(match language.to_ascii_lowercase().as_str() {
-        "" | "sh" | "bash" | "shell" | "console" | "terminal" => terminal(&code),
+        "" | "sh" | "bash" | "shell" | "console" | "terminal" => terminal(code),
         "py" | "python" | "python3" => run("python"),
         "js" | "javascript" | "node" | "nodejs" => run("nodejs"),
         other => Cell { tool: "run_code", input: json!({"language": other, "code": code}) },
