@@ -13,6 +13,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use headwater_scripted_model::{Script, ScriptedModel};
+use headwater_tests::host::eventually;
 use headwater_tests::{Options, TestWorker};
 use serde_json::{Value, json};
 
@@ -73,6 +74,21 @@ impl Desk {
 
     fn file(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+    }
+
+    /// Waits until so many turns have ended. What is on the screen of a turn comes before its end.
+    async fn until_ended(&self, turns: usize) -> Result<()> {
+        let ended = || -> Result<usize> {
+            let mut count = 0;
+            for file in fs::read_dir(self.worker.data().join("chats"))? {
+                let path = file?.path();
+                if path.extension().is_some_and(|ending| ending == "log") {
+                    count += fs::read_to_string(path)?.matches("\"turn_ended\"").count();
+                }
+            }
+            Ok(count)
+        };
+        eventually("the turns end", async || ended().is_ok_and(|count| count >= turns)).await
     }
 
     /// The ids of all conversations.

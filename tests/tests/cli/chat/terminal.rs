@@ -25,6 +25,7 @@ async fn a_conversation_at_a_terminal_is_typed_edited_answered_and_left() -> Res
     pty.types(b"hi therx\x7fe \x1b[200~a\rb\x1b[201~\r")?;
     pty.screen.until_printed("you")?;
     assert!(desk.last_request()?.contains("hi there a\\nb"), "{}", desk.last_request()?);
+    desk.until_ended(1).await?;
     pty.types(b"/status\r")?;
     pty.screen.until_printed("10 in")?;
     pty.types(b"/rename My title\r/nonsense\r")?;
@@ -32,10 +33,8 @@ async fn a_conversation_at_a_terminal_is_typed_edited_answered_and_left() -> Res
     pty.types(b"run it\r")?;
     pty.screen.until_printed("│ out")?;
     // Ctrl+D leaves when the agent has ended.
-    pty.screen.until(|bytes| {
-        let text = String::from_utf8_lossy(bytes);
-        text.contains("over") && text.rfind("> ") > text.rfind("over")
-    })?;
+    pty.screen.until_printed("over")?;
+    desk.until_ended(2).await?;
     pty.types(b"\x04")?;
     let (code, screen) = pty.finish()?;
     assert_eq!(code, Some(0), "{screen}");
@@ -111,8 +110,9 @@ async fn ctrl_c_at_the_terminal_interrupts_the_agent_and_twice_leaves() -> Resul
     pty.screen.until_printed("interrupted")?;
     pty.types(b"and now?\r")?;
     pty.screen.until_printed("I see")?;
+    desk.until_ended(2).await?;
     pty.types(b"\x03")?;
-    pty.screen.until_printed("Ctrl+C again")?;
+    pty.screen.until_printed("Ctrl+C again, or")?;
     pty.types(b"\x03")?;
     let (code, screen) = pty.finish()?;
     assert_eq!(code, Some(0), "{screen}");
