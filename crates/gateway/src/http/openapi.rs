@@ -6,6 +6,7 @@
 
 mod complete;
 mod document;
+mod merge;
 mod schemas;
 #[cfg(test)]
 mod tests;

@@ -66,6 +66,7 @@ pub enum TurnOutcome {
 /// The result of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = ToolCallOutput))]
 pub struct ToolOutput {
     /// The text that the model gets. The whole output is in the log of the execution.
     pub text: String,
@@ -74,7 +75,7 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// The same result for programs, by the schema of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub structured: Option<Value>,
     /// An image for the model: its path in the workspace, and its type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +154,7 @@ pub enum ConversationEvent {
         text: String,
         /// What the provider wants to get back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+        #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
         opaque: Option<Value>,
     },
     /// The model begins to call a tool.
@@ -181,7 +182,7 @@ pub enum ConversationEvent {
         /// The name of the tool.
         tool: String,
         /// The arguments; a text if they are not JSON.
-        #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+        #[cfg_attr(feature = "openapi", schema(value_type = Value))]
         input: Value,
     },
     /// The tool runs.

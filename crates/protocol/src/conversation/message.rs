@@ -81,7 +81,7 @@ pub struct TextPart {
     pub is_streaming: bool,
     /// What the provider wants to get back with this part: a signature, or encrypted reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub opaque: Option<Value>,
 }
 
@@ -144,7 +144,7 @@ pub struct ToolCall {
     pub input_text: String,
     /// The arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub input: Option<Value>,
     /// The executions that it started or shows, whose output is read live.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -182,7 +182,7 @@ pub struct Approval {
     pub rule_text: Option<String>,
     /// The proposed rule as the tools know it, by which later commands of the conversation are allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub rule: Option<Value>,
     /// The fingerprint of what is allowed: a consent holds for nothing else.
     pub fingerprint: String,

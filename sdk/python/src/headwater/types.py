@@ -31,7 +31,7 @@ class Approval(TypedDict):
     # What would be allowed from now on, if the agent proposes a rule.
     rule_text: NotRequired[str | None]
     # The proposed rule as the tools know it, by which later commands of the conversation are allowed.
-    rule: NotRequired[dict[str, Any] | None]
+    rule: NotRequired[Any]
     # The fingerprint of what is allowed: a consent holds for nothing else.
     fingerprint: str
     decision: NotRequired[ApprovalDecision | None]
@@ -433,7 +433,7 @@ class TextEndedConversationEvent(TypedDict):
     # The whole text.
     text: str
     # What the provider wants to get back.
-    opaque: NotRequired[dict[str, Any] | None]
+    opaque: NotRequired[Any]
     type: Literal['text_ended']
 
 
@@ -469,7 +469,7 @@ class ToolCallReadyConversationEvent(TypedDict):
     # The name of the tool.
     tool: str
     # The arguments; a text if they are not JSON.
-    input: dict[str, Any]
+    input: Any
     type: Literal['tool_call_ready']
 
 
@@ -537,7 +537,7 @@ class ToolCallEndedConversationEvent(TypedDict):
     # How: an end of [`ToolCallState`](super::ToolCallState).
     state: ToolCallState
     # The result.
-    output: ToolOutput
+    output: ToolCallOutput
     # The executions that it started or shows.
     execution_ids: NotRequired[list[ExecutionId]]
     type: Literal['tool_call_ended']
@@ -1348,6 +1348,383 @@ class ListedFile(TypedDict):
     modified: Timestamp
 
 
+class MessageAddedLogEntry(TypedDict):
+    """A message was added, and its branch is the current one. That of a person is complete; that of the agent grows by the events that follow."""
+
+    # The message.
+    message: Message
+    type: Literal['message_added']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class BranchSelectedLogEntry(TypedDict):
+    """Another branch became the current one: the one that ends with this message."""
+
+    # The last message of the branch.
+    message_id: MessageId
+    type: Literal['branch_selected']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class TurnStartedLogEntry(TypedDict):
+    """The agent began to work on the current branch."""
+
+    # Unique in the conversation.
+    turn_id: str
+    # The model, by its name in the configuration; none for a turn without a model.
+    model: NotRequired[str | None]
+    type: Literal['turn_started']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class StepStartedLogEntry(TypedDict):
+    """The model is called. `attempt` is above 1 if an earlier call for the same step failed."""
+
+    # The message that the step adds to.
+    message_id: MessageId
+    # Which step of the turn, from 1.
+    step: int
+    # Which attempt, from 1.
+    attempt: int
+    type: Literal['step_started']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class StepDiscardedLogEntry(TypedDict):
+    """The call of the model broke off. Everything that the step has added is void."""
+
+    # The message of the step.
+    message_id: MessageId
+    # One sentence.
+    reason: str
+    type: Literal['step_discarded']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class TextStartedLogEntry(TypedDict):
+    """A text begins."""
+
+    # The message.
+    message_id: MessageId
+    # The part.
+    part_id: str
+    # Whether it is reasoning.
+    reasoning: NotRequired[bool]
+    type: Literal['text_started']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class TextDeltaLogEntry(TypedDict):
+    """A text goes on."""
+
+    # The message.
+    message_id: MessageId
+    # The part.
+    part_id: str
+    # More of it.
+    text: str
+    type: Literal['text_delta']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class TextEndedLogEntry(TypedDict):
+    """A text is complete. From here on the log needs its deltas no more."""
+
+    # The message.
+    message_id: MessageId
+    # The part.
+    part_id: str
+    # Whether it is reasoning.
+    reasoning: NotRequired[bool]
+    # The whole text.
+    text: str
+    # What the provider wants to get back.
+    opaque: NotRequired[Any]
+    type: Literal['text_ended']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class ToolCallStartedLogEntry(TypedDict):
+    """The model begins to call a tool."""
+
+    # The message.
+    message_id: MessageId
+    # The call.
+    tool_call_id: str
+    # The name of the tool.
+    tool: str
+    type: Literal['tool_call_started']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class ToolCallDeltaLogEntry(TypedDict):
+    """The arguments go on."""
+
+    # The call.
+    tool_call_id: str
+    # More of the arguments, as JSON text.
+    text: str
+    type: Literal['tool_call_delta']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class ToolCallReadyLogEntry(TypedDict):
+    """The arguments are complete."""
+
+    # The message.
+    message_id: MessageId
+    # The call.
+    tool_call_id: str
+    # The name of the tool.
+    tool: str
+    # The arguments; a text if they are not JSON.
+    input: Any
+    type: Literal['tool_call_ready']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class ToolCallRunningLogEntry(TypedDict):
+    """The tool runs."""
+
+    # The call.
+    tool_call_id: str
+    execution_id: NotRequired[ExecutionId | None]
+    child_id: NotRequired[ConversationId | None]
+    type: Literal['tool_call_running']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class ApprovalRequestedLogEntry(TypedDict):
+    """A person is asked for consent."""
+
+    # The call.
+    tool_call_id: str
+    # The question.
+    approval: Approval
+    type: Literal['approval_requested']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class ApprovalAnsweredLogEntry(TypedDict):
+    """A person has decided."""
+
+    # The call.
+    tool_call_id: str
+    # The question.
+    approval_id: str
+    # The decision.
+    decision: ApprovalDecision
+    # Why.
+    reason: NotRequired[str | None]
+    # Who decided.
+    by: NotRequired[str | None]
+    type: Literal['approval_answered']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class InputRequestedLogEntry(TypedDict):
+    """The agent asks a person something."""
+
+    # The call.
+    tool_call_id: str
+    # The questions.
+    questions: list[InputQuestion]
+    type: Literal['input_requested']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class InputAnsweredLogEntry(TypedDict):
+    """A person has answered."""
+
+    # The call.
+    tool_call_id: str
+    # The answers.
+    answers: list[Answer]
+    type: Literal['input_answered']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class ToolCallEndedLogEntry(TypedDict):
+    """A tool call ended."""
+
+    # The call.
+    tool_call_id: str
+    # How: an end of [`ToolCallState`](super::ToolCallState).
+    state: ToolCallState
+    # The result.
+    output: ToolCallOutput
+    # The executions that it started or shows.
+    execution_ids: NotRequired[list[ExecutionId]]
+    type: Literal['tool_call_ended']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class PlanUpdatedLogEntry(TypedDict):
+    """The plan of the agent changed."""
+
+    # All steps.
+    plan: list[PlanStep]
+    # Why.
+    explanation: NotRequired[str | None]
+    type: Literal['plan_updated']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class NoticedLogEntry(TypedDict):
+    """Something that readers of a message should know."""
+
+    # The message.
+    message_id: MessageId
+    # One sentence.
+    text: str
+    type: Literal['noticed']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class StepEndedLogEntry(TypedDict):
+    """The model has finished a step."""
+
+    # The message.
+    message_id: MessageId
+    usage: NotRequired[ModelUsage | None]
+    type: Literal['step_ended']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class TurnEndedLogEntry(TypedDict):
+    """The agent stopped working."""
+
+    # The turn.
+    turn_id: str
+    # How.
+    outcome: TurnOutcome
+    # What went wrong, for a person.
+    error: NotRequired[str | None]
+    type: Literal['turn_ended']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class MessageQueuedLogEntry(TypedDict):
+    """A message arrived during a turn."""
+
+    # The id that it will have.
+    message_id: MessageId
+    # What it consists of.
+    parts: list[Part]
+    # Who sent it.
+    author: NotRequired[str | None]
+    # When the agent gets it.
+    delivery: Delivery
+    type: Literal['message_queued']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class MessageUnqueuedLogEntry(TypedDict):
+    """A message that waited was withdrawn. One that reaches the agent is added instead."""
+
+    # The message.
+    message_id: MessageId
+    type: Literal['message_unqueued']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class CompactedLogEntry(TypedDict):
+    """The messages up to this one are given to the model as a summary from now on. They stay in the log."""
+
+    # The last message of the current branch that the summary covers.
+    message_id: MessageId
+    # The summary.
+    summary: str
+    type: Literal['compacted']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
+class TitleChangedLogEntry(TypedDict):
+    """The conversation got another title."""
+
+    # The title.
+    title: str
+    # Where it is from.
+    source: NotRequired[TitleSource]
+    type: Literal['title_changed']
+    # Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+    seq: int
+    # When it happened, in milliseconds since 1970.
+    at_ms: int
+
+
 class LogPage(TypedDict):
     """A page of the log of a conversation."""
 
@@ -1570,6 +1947,90 @@ class PackageList(TypedDict):
     packages: list[Package]
     # Whether there are more packages.
     truncated: bool
+
+
+class TextPart(TypedDict):
+    """Markdown text."""
+
+    # Unique in its message; empty in messages of people.
+    part_id: NotRequired[str]
+    # The text so far.
+    text: str
+    # Whether more may follow.
+    is_streaming: NotRequired[bool]
+    # What the provider wants to get back with this part: a signature, or encrypted reasoning.
+    opaque: NotRequired[Any]
+    type: Literal['text']
+
+
+class ReasoningPart(TypedDict):
+    """What the model thought before it answered."""
+
+    # Unique in its message; empty in messages of people.
+    part_id: NotRequired[str]
+    # The text so far.
+    text: str
+    # Whether more may follow.
+    is_streaming: NotRequired[bool]
+    # What the provider wants to get back with this part: a signature, or encrypted reasoning.
+    opaque: NotRequired[Any]
+    type: Literal['reasoning']
+
+
+class ToolCallPart(TypedDict):
+    """A call of a tool."""
+
+    # Unique in its conversation.
+    tool_call_id: str
+    # The name of the tool.
+    tool: str
+    # Where it stands.
+    state: ToolCallState
+    # The arguments as the model has written them so far.
+    input_text: NotRequired[str]
+    # The arguments.
+    input: NotRequired[Any]
+    # The executions that it started or shows, whose output is read live.
+    execution_ids: NotRequired[list[ExecutionId]]
+    approval: NotRequired[Approval | None]
+    input_request: NotRequired[InputRequest | None]
+    child_id: NotRequired[ConversationId | None]
+    output: NotRequired[ToolCallOutput | None]
+    # When it began to run.
+    started_at_ms: NotRequired[int | None]
+    # When it ended.
+    ended_at_ms: NotRequired[int | None]
+    type: Literal['tool_call']
+
+
+class AttachmentPart(TypedDict):
+    """A file of the workspace that a person added."""
+
+    # The name that the person gave it.
+    name: str
+    # Its path in the workspace.
+    path: str
+    # For example `image/png`.
+    media_type: str
+    # Its length.
+    size_bytes: int
+    type: Literal['attachment']
+
+
+class StepPart(TypedDict):
+    """The beginning of a step: one call of the model."""
+
+    # Which one, from 1.
+    number: int
+    type: Literal['step']
+
+
+class NoticePart(TypedDict):
+    """Something that the server did and readers should know, for example that a call of the model was repeated."""
+
+    # One sentence.
+    text: str
+    type: Literal['notice']
 
 
 class PathRequest(TypedDict):
@@ -2394,7 +2855,7 @@ class TextPart(TypedDict):
     # Whether more may follow.
     is_streaming: NotRequired[bool]
     # What the provider wants to get back with this part: a signature, or encrypted reasoning.
-    opaque: NotRequired[dict[str, Any] | None]
+    opaque: NotRequired[Any]
 
 
 class Ticket(TypedDict):
@@ -2467,17 +2928,29 @@ class ToolCall(TypedDict):
     # The arguments as the model has written them so far.
     input_text: NotRequired[str]
     # The arguments.
-    input: NotRequired[dict[str, Any] | None]
+    input: NotRequired[Any]
     # The executions that it started or shows, whose output is read live.
     execution_ids: NotRequired[list[ExecutionId]]
     approval: NotRequired[Approval | None]
     input_request: NotRequired[InputRequest | None]
     child_id: NotRequired[ConversationId | None]
-    output: NotRequired[ToolOutput | None]
+    output: NotRequired[ToolCallOutput | None]
     # When it began to run.
     started_at_ms: NotRequired[int | None]
     # When it ended.
     ended_at_ms: NotRequired[int | None]
+
+
+class ToolCallOutput(TypedDict):
+    """The result of a tool call."""
+
+    # The text that the model gets. The whole output is in the log of the execution.
+    text: str
+    # Whether the tool failed.
+    is_error: NotRequired[bool]
+    # The same result for programs, by the schema of the tool.
+    structured: NotRequired[Any]
+    image: NotRequired[Attachment | None]
 
 
 class ToolCallProgress(TypedDict):
@@ -2538,15 +3011,20 @@ class ToolOutcome(TypedDict):
 
 
 class ToolOutput(TypedDict):
-    """The result of a tool call."""
+    """The output and exit code of a tool call."""
 
-    # The text that the model gets. The whole output is in the log of the execution.
-    text: str
-    # Whether the tool failed.
-    is_error: NotRequired[bool]
-    # The same result for programs, by the schema of the tool.
-    structured: NotRequired[dict[str, Any] | None]
-    image: NotRequired[Attachment | None]
+    # The exit code of the program; 128 plus the signal's number if a signal ended it; -99 after a timeout; -100 if the command or runtime does not exist; -101 if the program could not be started for another reason, or its end is unknown.
+    exit_code: int
+    # A description of the error, if the exit code does not say enough.
+    error: NotRequired[str | None]
+    # The standard output (or the output of the terminal) as text. After `maxBuffer`, or 16 MiB, a note replaces the rest.
+    stdout: str
+    # The standard error, with the same limit. After a timeout, and for the exit codes -100 and -101, it ends with a line that says why.
+    stderr: str
+    # Whether a part of the output is missing here.
+    truncated: bool
+    # The URL of the whole output, as far as it is kept.
+    output_url: NotRequired[str | None]
 
 
 class ToolProgress(TypedDict):
@@ -2625,13 +3103,6 @@ class TurnAccepted(TypedDict):
     turn_id: str
 
 
-class UiApprovalDescriptor(TypedDict):
-    """What a person is asked besides this one call."""
-
-    # The rule in words.
-    ruleText: str
-
-
 class UiChatRequest(TypedDict):
     """A request of an AI SDK front end, with all messages that it has."""
 
@@ -2662,322 +3133,6 @@ class UiMessage(TypedDict):
     parts: NotRequired[list[dict[str, Any]]]
     # What the server added to it.
     metadata: NotRequired[dict[str, Any] | None]
-
-
-class StartUiMessageChunk(TypedDict):
-    """A response begins."""
-
-    # The message of the agent.
-    message_id: MessageId
-    # What the server adds to the message.
-    message_metadata: UiMessageMetadata
-    type: Literal['start']
-
-
-class FinishUiMessageChunk(TypedDict):
-    """The response is over, or waits for a person."""
-
-    # Why.
-    finish_reason: UiFinishReason
-    # What the server adds to the message.
-    message_metadata: UiMessageMetadata
-    type: Literal['finish']
-
-
-class ErrorUiMessageChunk(TypedDict):
-    """The response failed."""
-
-    # One sentence for a person.
-    error_text: str
-    type: Literal['error']
-
-
-class StartStepUiMessageChunk(TypedDict):
-    """A call of the model begins."""
-
-    type: Literal['start-step']
-
-
-class FinishStepUiMessageChunk(TypedDict):
-    """A call of the model has ended."""
-
-    type: Literal['finish-step']
-
-
-class ResetStepUiMessageChunk(TypedDict):
-    """The parts of the current step are void."""
-
-    type: Literal['reset-step']
-
-
-class TextStartUiMessageChunk(TypedDict):
-    """A text begins."""
-
-    # The part.
-    id: str
-    type: Literal['text-start']
-
-
-class TextDeltaUiMessageChunk(TypedDict):
-    """A text goes on."""
-
-    # The part.
-    id: str
-    # More of it.
-    delta: str
-    type: Literal['text-delta']
-
-
-class TextEndUiMessageChunk(TypedDict):
-    """A text is complete."""
-
-    # The part.
-    id: str
-    type: Literal['text-end']
-
-
-class ReasoningStartUiMessageChunk(TypedDict):
-    """Reasoning begins."""
-
-    # The part.
-    id: str
-    type: Literal['reasoning-start']
-
-
-class ReasoningDeltaUiMessageChunk(TypedDict):
-    """Reasoning goes on."""
-
-    # The part.
-    id: str
-    # More of it.
-    delta: str
-    type: Literal['reasoning-delta']
-
-
-class ReasoningEndUiMessageChunk(TypedDict):
-    """Reasoning is complete."""
-
-    # The part.
-    id: str
-    type: Literal['reasoning-end']
-
-
-class ToolInputStartUiMessageChunk(TypedDict):
-    """The model begins to call a tool."""
-
-    # The call.
-    tool_call_id: str
-    # The tool.
-    tool_name: str
-    # Always true: clients need no types of our tools.
-    dynamic: bool
-    # Always true: the server runs the tool.
-    provider_executed: bool
-    type: Literal['tool-input-start']
-
-
-class ToolInputDeltaUiMessageChunk(TypedDict):
-    """The arguments go on."""
-
-    # The call.
-    tool_call_id: str
-    # More of the JSON text.
-    input_text_delta: str
-    type: Literal['tool-input-delta']
-
-
-class ToolInputAvailableUiMessageChunk(TypedDict):
-    """The arguments are complete. It is sent again when an execution starts, with its id."""
-
-    # The call.
-    tool_call_id: str
-    # The tool.
-    tool_name: str
-    # The arguments.
-    input: dict[str, Any]
-    # Always true.
-    dynamic: bool
-    # Always true.
-    provider_executed: bool
-    tool_metadata: NotRequired[UiToolMetadata | None]
-    type: Literal['tool-input-available']
-
-
-class ToolOutputAvailableUiMessageChunk(TypedDict):
-    """The result of a call, or its state so far."""
-
-    # The call.
-    tool_call_id: str
-    # The result.
-    output: dict[str, Any]
-    # Always true.
-    dynamic: bool
-    # Always true.
-    provider_executed: bool
-    # Whether another output replaces this one.
-    preliminary: NotRequired[bool]
-    tool_metadata: NotRequired[UiToolMetadata | None]
-    type: Literal['tool-output-available']
-
-
-class ToolOutputErrorUiMessageChunk(TypedDict):
-    """A call failed."""
-
-    # The call.
-    tool_call_id: str
-    # The text that the model gets.
-    error_text: str
-    # Always true.
-    dynamic: bool
-    # Always true.
-    provider_executed: bool
-    tool_metadata: NotRequired[UiToolMetadata | None]
-    type: Literal['tool-output-error']
-
-
-class ToolOutputDeniedUiMessageChunk(TypedDict):
-    """A person refused a call."""
-
-    # The call.
-    tool_call_id: str
-    type: Literal['tool-output-denied']
-
-
-class ToolApprovalRequestUiMessageChunk(TypedDict):
-    """A person is asked for consent."""
-
-    # The question.
-    approval_id: str
-    # The call.
-    tool_call_id: str
-    # The exact command, and why a person is asked.
-    reason: str
-    approval_descriptor: NotRequired[UiApprovalDescriptor | None]
-    type: Literal['tool-approval-request']
-
-
-class ToolApprovalResponseUiMessageChunk(TypedDict):
-    """A person has decided."""
-
-    # The question.
-    approval_id: str
-    # Whether the call may run.
-    approved: bool
-    # Why.
-    reason: NotRequired[str | None]
-    type: Literal['tool-approval-response']
-
-
-class SteeringMessageUiMessageChunk(TypedDict):
-    """A message reached the agent while it worked."""
-
-    # The message.
-    id: MessageId
-    # Its parts.
-    parts: list[UiUserPart]
-    type: Literal['steering-message']
-
-
-class DataToolProgressUiMessageChunk(TypedDict):
-    """Output of a running call. It is not kept in the message."""
-
-    # Always true.
-    transient: bool
-    # The update.
-    data: UiToolProgress
-    type: Literal['data-tool-progress']
-
-
-class DataPlanUiMessageChunk(TypedDict):
-    """The plan of the agent."""
-
-    # Always the same: a new plan replaces the old one.
-    id: str
-    # The plan.
-    data: UiPlan
-    type: Literal['data-plan']
-
-
-class DataNoticeUiMessageChunk(TypedDict):
-    """Something that the server did and readers should know."""
-
-    # The notice.
-    data: UiNotice
-    type: Literal['data-notice']
-
-
-class UiMessageMetadata(TypedDict):
-    """What the server adds to a message."""
-
-    # The turn that the message belongs to: `POST /v1/chat/{id}/stop` takes it.
-    streamId: NotRequired[str | None]
-    # The model, by its name in the configuration.
-    model: NotRequired[str | None]
-    # The last event of the conversation's log that the message shows: a response that waited for a person continues after it.
-    seq: NotRequired[int | None]
-    createdAt: NotRequired[Timestamp | None]
-    usage: NotRequired[ModelUsage | None]
-
-
-class UiNotice(TypedDict):
-    """Something that the server did and readers should know."""
-
-    # One sentence.
-    text: str
-
-
-class UiPlan(TypedDict):
-    """The plan of the agent."""
-
-    # All steps.
-    plan: list[PlanStep]
-    # Why it changed.
-    explanation: NotRequired[str | None]
-
-
-class UiToolMetadata(TypedDict):
-    """Where the output of a call is."""
-
-    # Its executions: `GET /v1/executions/{id}/events` follows the output of one.
-    executionIds: list[ExecutionId]
-    childId: NotRequired[ConversationId | None]
-
-
-class UiToolProgress(TypedDict):
-    """Output of a running call."""
-
-    # The call.
-    toolCallId: str
-    # The execution.
-    executionId: ExecutionId
-    # `stdout`, `stderr` or `status`.
-    type: str
-    # The text that follows the earlier text; or the state of the call.
-    content: str
-    # The last event of the execution's log that it shows.
-    seq: int
-    # When it happened, in milliseconds since 1970-01-01T00:00:00Z.
-    timestamp: int
-
-
-class TextUiUserPart(TypedDict):
-    """Text."""
-
-    # The text.
-    text: str
-    type: Literal['text']
-
-
-class FileUiUserPart(TypedDict):
-    """A file of the workspace."""
-
-    # For example `image/png`.
-    media_type: str
-    # Its URL.
-    url: str
-    # Its name.
-    filename: str
-    type: Literal['file']
 
 
 class UnpackedArchive(TypedDict):
@@ -3172,7 +3327,7 @@ LimitKind: TypeAlias = "Literal['memory_bytes', 'cpu_ms', 'output_bytes', 'disk_
 LineTime: TypeAlias = "Timestamp | int"
 
 # A numbered event.
-LogEntry: TypeAlias = "Any"
+LogEntry: TypeAlias = "MessageAddedLogEntry | BranchSelectedLogEntry | TurnStartedLogEntry | StepStartedLogEntry | StepDiscardedLogEntry | TextStartedLogEntry | TextDeltaLogEntry | TextEndedLogEntry | ToolCallStartedLogEntry | ToolCallDeltaLogEntry | ToolCallReadyLogEntry | ToolCallRunningLogEntry | ApprovalRequestedLogEntry | ApprovalAnsweredLogEntry | InputRequestedLogEntry | InputAnsweredLogEntry | ToolCallEndedLogEntry | PlanUpdatedLogEntry | NoticedLogEntry | StepEndedLogEntry | TurnEndedLogEntry | MessageQueuedLogEntry | MessageUnqueuedLogEntry | CompactedLogEntry | TitleChangedLogEntry"
 
 # The id of a message, unique in its conversation: `msg_` and 32 hexadecimal digits, or what its sender chose.
 MessageId: TypeAlias = "str"
@@ -3193,7 +3348,7 @@ OnOutputLimit: TypeAlias = "Literal['trim', 'stop']"
 OutputStream: TypeAlias = "Literal['stdout', 'stderr', 'output']"
 
 # A part of a message.
-Part: TypeAlias = "Any | dict[str, Any]"
+Part: TypeAlias = "TextPart | ReasoningPart | ToolCallPart | AttachmentPart | StepPart | NoticePart"
 
 # The encoding of a path that is not valid UTF-8.
 PathEncoding: TypeAlias = "Literal['percent']"
@@ -3249,20 +3404,11 @@ ToolOutputSource: TypeAlias = "Literal['stdout', 'stderr', 'timeout', 'error']"
 # How a turn ended.
 TurnOutcome: TypeAlias = "Literal['completed', 'stopped', 'failed', 'step_limit']"
 
-# Why a response is over.
-UiFinishReason: TypeAlias = "Literal['stop', 'tool-calls', 'interrupted', 'other']"
-
-# A chunk of the stream.
-UiMessageChunk: TypeAlias = "StartUiMessageChunk | FinishUiMessageChunk | ErrorUiMessageChunk | StartStepUiMessageChunk | FinishStepUiMessageChunk | ResetStepUiMessageChunk | TextStartUiMessageChunk | TextDeltaUiMessageChunk | TextEndUiMessageChunk | ReasoningStartUiMessageChunk | ReasoningDeltaUiMessageChunk | ReasoningEndUiMessageChunk | ToolInputStartUiMessageChunk | ToolInputDeltaUiMessageChunk | ToolInputAvailableUiMessageChunk | ToolOutputAvailableUiMessageChunk | ToolOutputErrorUiMessageChunk | ToolOutputDeniedUiMessageChunk | ToolApprovalRequestUiMessageChunk | ToolApprovalResponseUiMessageChunk | SteeringMessageUiMessageChunk | DataToolProgressUiMessageChunk | DataPlanUiMessageChunk | DataNoticeUiMessageChunk"
-
 # How much of the output of running calls is sent.
 UiProgressMode: TypeAlias = "Literal['full', 'tail', 'none']"
 
 # Why a client sends its messages.
 UiTrigger: TypeAlias = "Literal['submit-message', 'regenerate-message']"
-
-# A part of a message of a person.
-UiUserPart: TypeAlias = "TextUiUserPart | FileUiUserPart"
 
 # The event that ends a stream.
 Until: TypeAlias = "Literal['exited', 'closed']"

@@ -2345,7 +2345,7 @@ export interface components {
             /** @description What would be allowed from now on, if the agent proposes a rule. */
             rule_text?: string | null;
             /** @description The proposed rule as the tools know it, by which later commands of the conversation are allowed. */
-            rule?: Record<string, never> | null;
+            rule?: unknown;
             /** @description The fingerprint of what is allowed: a consent holds for nothing else. */
             fingerprint: string;
             decision?: components["schemas"]["ApprovalDecision"] | null;
@@ -2852,7 +2852,7 @@ export interface components {
             /** @description The whole text. */
             text: string;
             /** @description What the provider wants to get back. */
-            opaque?: Record<string, never> | null;
+            opaque?: unknown;
             /** @enum {string} */
             type: "text_ended";
         } | {
@@ -2879,7 +2879,7 @@ export interface components {
             /** @description The name of the tool. */
             tool: string;
             /** @description The arguments; a text if they are not JSON. */
-            input: Record<string, never>;
+            input: unknown;
             /** @enum {string} */
             type: "tool_call_ready";
         } | {
@@ -2929,7 +2929,7 @@ export interface components {
             /** @description How: an end of [`ToolCallState`](super::ToolCallState). */
             state: components["schemas"]["ToolCallState"];
             /** @description The result. */
-            output: components["schemas"]["ToolOutput"];
+            output: components["schemas"]["ToolCallOutput"];
             /** @description The executions that it started or shows. */
             execution_ids?: components["schemas"]["ExecutionId"][];
             /** @enum {string} */
@@ -3993,7 +3993,454 @@ export interface components {
             modified: components["schemas"]["Timestamp"];
         };
         /** @description A numbered event. */
-        LogEntry: components["schemas"]["ConversationEvent"] & {
+        LogEntry: {
+            /** @description The message. */
+            message: components["schemas"]["Message"];
+            /** @enum {string} */
+            type: "message_added";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The last message of the branch. */
+            message_id: components["schemas"]["MessageId"];
+            /** @enum {string} */
+            type: "branch_selected";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description Unique in the conversation. */
+            turn_id: string;
+            /** @description The model, by its name in the configuration; none for a turn without a model. */
+            model?: string | null;
+            /** @enum {string} */
+            type: "turn_started";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message that the step adds to. */
+            message_id: components["schemas"]["MessageId"];
+            /**
+             * Format: int32
+             * @description Which step of the turn, from 1.
+             */
+            step: number;
+            /**
+             * Format: int32
+             * @description Which attempt, from 1.
+             */
+            attempt: number;
+            /** @enum {string} */
+            type: "step_started";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message of the step. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description One sentence. */
+            reason: string;
+            /** @enum {string} */
+            type: "step_discarded";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The part. */
+            part_id: string;
+            /** @description Whether it is reasoning. */
+            reasoning?: boolean;
+            /** @enum {string} */
+            type: "text_started";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The part. */
+            part_id: string;
+            /** @description More of it. */
+            text: string;
+            /** @enum {string} */
+            type: "text_delta";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The part. */
+            part_id: string;
+            /** @description Whether it is reasoning. */
+            reasoning?: boolean;
+            /** @description The whole text. */
+            text: string;
+            /** @description What the provider wants to get back. */
+            opaque?: unknown;
+            /** @enum {string} */
+            type: "text_ended";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The name of the tool. */
+            tool: string;
+            /** @enum {string} */
+            type: "tool_call_started";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description More of the arguments, as JSON text. */
+            text: string;
+            /** @enum {string} */
+            type: "tool_call_delta";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The name of the tool. */
+            tool: string;
+            /** @description The arguments; a text if they are not JSON. */
+            input: unknown;
+            /** @enum {string} */
+            type: "tool_call_ready";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            execution_id?: components["schemas"]["ExecutionId"] | null;
+            child_id?: components["schemas"]["ConversationId"] | null;
+            /** @enum {string} */
+            type: "tool_call_running";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The question. */
+            approval: components["schemas"]["Approval"];
+            /** @enum {string} */
+            type: "approval_requested";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The question. */
+            approval_id: string;
+            /** @description The decision. */
+            decision: components["schemas"]["ApprovalDecision"];
+            /** @description Why. */
+            reason?: string | null;
+            /** @description Who decided. */
+            by?: string | null;
+            /** @enum {string} */
+            type: "approval_answered";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The questions. */
+            questions: components["schemas"]["InputQuestion"][];
+            /** @enum {string} */
+            type: "input_requested";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description The answers. */
+            answers: components["schemas"]["Answer"][];
+            /** @enum {string} */
+            type: "input_answered";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The call. */
+            tool_call_id: string;
+            /** @description How: an end of [`ToolCallState`](super::ToolCallState). */
+            state: components["schemas"]["ToolCallState"];
+            /** @description The result. */
+            output: components["schemas"]["ToolCallOutput"];
+            /** @description The executions that it started or shows. */
+            execution_ids?: components["schemas"]["ExecutionId"][];
+            /** @enum {string} */
+            type: "tool_call_ended";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description All steps. */
+            plan: components["schemas"]["PlanStep"][];
+            /** @description Why. */
+            explanation?: string | null;
+            /** @enum {string} */
+            type: "plan_updated";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description One sentence. */
+            text: string;
+            /** @enum {string} */
+            type: "noticed";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            usage?: components["schemas"]["ModelUsage"] | null;
+            /** @enum {string} */
+            type: "step_ended";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The turn. */
+            turn_id: string;
+            /** @description How. */
+            outcome: components["schemas"]["TurnOutcome"];
+            /** @description What went wrong, for a person. */
+            error?: string | null;
+            /** @enum {string} */
+            type: "turn_ended";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The id that it will have. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description What it consists of. */
+            parts: components["schemas"]["Part"][];
+            /** @description Who sent it. */
+            author?: string | null;
+            /** @description When the agent gets it. */
+            delivery: components["schemas"]["Delivery"];
+            /** @enum {string} */
+            type: "message_queued";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The message. */
+            message_id: components["schemas"]["MessageId"];
+            /** @enum {string} */
+            type: "message_unqueued";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The last message of the current branch that the summary covers. */
+            message_id: components["schemas"]["MessageId"];
+            /** @description The summary. */
+            summary: string;
+            /** @enum {string} */
+            type: "compacted";
+            /**
+             * Format: int64
+             * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description When it happened, in milliseconds since 1970.
+             */
+            at_ms: number;
+        } | {
+            /** @description The title. */
+            title: string;
+            /** @description Where it is from. */
+            source?: components["schemas"]["TitleSource"];
+            /** @enum {string} */
+            type: "title_changed";
             /**
              * Format: int64
              * @description Its number in the log, from 1: the resume token. Numbers of removed deltas are missing.
@@ -4292,19 +4739,72 @@ export interface components {
             truncated: boolean;
         };
         /** @description A part of a message. */
-        Part: (components["schemas"]["TextPart"] & {
+        Part: {
+            /** @description Unique in its message; empty in messages of people. */
+            part_id?: string;
+            /** @description The text so far. */
+            text: string;
+            /** @description Whether more may follow. */
+            is_streaming?: boolean;
+            /** @description What the provider wants to get back with this part: a signature, or encrypted reasoning. */
+            opaque?: unknown;
             /** @enum {string} */
             type: "text";
-        }) | (components["schemas"]["TextPart"] & {
+        } | {
+            /** @description Unique in its message; empty in messages of people. */
+            part_id?: string;
+            /** @description The text so far. */
+            text: string;
+            /** @description Whether more may follow. */
+            is_streaming?: boolean;
+            /** @description What the provider wants to get back with this part: a signature, or encrypted reasoning. */
+            opaque?: unknown;
             /** @enum {string} */
             type: "reasoning";
-        }) | (components["schemas"]["ToolCall"] & {
+        } | {
+            /** @description Unique in its conversation. */
+            tool_call_id: string;
+            /** @description The name of the tool. */
+            tool: string;
+            /** @description Where it stands. */
+            state: components["schemas"]["ToolCallState"];
+            /** @description The arguments as the model has written them so far. */
+            input_text?: string;
+            /** @description The arguments. */
+            input?: unknown;
+            /** @description The executions that it started or shows, whose output is read live. */
+            execution_ids?: components["schemas"]["ExecutionId"][];
+            approval?: components["schemas"]["Approval"] | null;
+            input_request?: components["schemas"]["InputRequest"] | null;
+            child_id?: components["schemas"]["ConversationId"] | null;
+            output?: components["schemas"]["ToolCallOutput"] | null;
+            /**
+             * Format: int64
+             * @description When it began to run.
+             */
+            started_at_ms?: number | null;
+            /**
+             * Format: int64
+             * @description When it ended.
+             */
+            ended_at_ms?: number | null;
             /** @enum {string} */
             type: "tool_call";
-        }) | (components["schemas"]["Attachment"] & {
+        } | {
+            /** @description The name that the person gave it. */
+            name: string;
+            /** @description Its path in the workspace. */
+            path: string;
+            /** @description For example `image/png`. */
+            media_type: string;
+            /**
+             * Format: int64
+             * @description Its length.
+             */
+            size_bytes: number;
             /** @enum {string} */
             type: "attachment";
-        }) | {
+        } | {
             /**
              * Format: int32
              * @description Which one, from 1.
@@ -5528,7 +6028,7 @@ export interface components {
             /** @description Whether more may follow. */
             is_streaming?: boolean;
             /** @description What the provider wants to get back with this part: a signature, or encrypted reasoning. */
-            opaque?: Record<string, never> | null;
+            opaque?: unknown;
         };
         /**
          * @description A ticket, for `?token=`.
@@ -5651,13 +6151,13 @@ export interface components {
             /** @description The arguments as the model has written them so far. */
             input_text?: string;
             /** @description The arguments. */
-            input?: Record<string, never> | null;
+            input?: unknown;
             /** @description The executions that it started or shows, whose output is read live. */
             execution_ids?: components["schemas"]["ExecutionId"][];
             approval?: components["schemas"]["Approval"] | null;
             input_request?: components["schemas"]["InputRequest"] | null;
             child_id?: components["schemas"]["ConversationId"] | null;
-            output?: components["schemas"]["ToolOutput"] | null;
+            output?: components["schemas"]["ToolCallOutput"] | null;
             /**
              * Format: int64
              * @description When it began to run.
@@ -5668,6 +6168,16 @@ export interface components {
              * @description When it ended.
              */
             ended_at_ms?: number | null;
+        };
+        /** @description The result of a tool call. */
+        ToolCallOutput: {
+            /** @description The text that the model gets. The whole output is in the log of the execution. */
+            text: string;
+            /** @description Whether the tool failed. */
+            is_error?: boolean;
+            /** @description The same result for programs, by the schema of the tool. */
+            structured?: unknown;
+            image?: components["schemas"]["Attachment"] | null;
         };
         /** @description The newest output of a program that a tool waits for. */
         ToolCallProgress: {
@@ -5764,15 +6274,31 @@ export interface components {
              */
             duration_ms: number;
         };
-        /** @description The result of a tool call. */
+        /** @description The output and exit code of a tool call. */
         ToolOutput: {
-            /** @description The text that the model gets. The whole output is in the log of the execution. */
-            text: string;
-            /** @description Whether the tool failed. */
-            is_error?: boolean;
-            /** @description The same result for programs, by the schema of the tool. */
-            structured?: Record<string, never> | null;
-            image?: components["schemas"]["Attachment"] | null;
+            /**
+             * Format: int32
+             * @description The exit code of the program; 128 plus the signal's number if a signal ended it; -99 after a timeout;
+             *     -100 if the command or runtime does not exist; -101 if the program could not be started for another
+             *     reason, or its end is unknown.
+             */
+            exit_code: number;
+            /** @description A description of the error, if the exit code does not say enough. */
+            error?: string | null;
+            /**
+             * @description The standard output (or the output of the terminal) as text. After `maxBuffer`, or 16 MiB, a note replaces the
+             *     rest.
+             */
+            stdout: string;
+            /**
+             * @description The standard error, with the same limit. After a timeout, and for the exit codes -100 and -101, it ends with a
+             *     line that says why.
+             */
+            stderr: string;
+            /** @description Whether a part of the output is missing here. */
+            truncated: boolean;
+            /** @description The URL of the whole output, as far as it is kept. */
+            output_url?: string | null;
         };
         /**
          * @description The source of a text.
@@ -5869,11 +6395,6 @@ export interface components {
          * @enum {string}
          */
         TurnOutcome: "completed" | "stopped" | "failed" | "step_limit";
-        /** @description What a person is asked besides this one call. */
-        UiApprovalDescriptor: {
-            /** @description The rule in words. */
-            ruleText: string;
-        };
         /**
          * @description A request of an AI SDK front end, with all messages that it has.
          * @example {
@@ -5909,11 +6430,6 @@ export interface components {
             /** @description How much of the output of running calls is sent. */
             progress?: components["schemas"]["UiProgressMode"];
         };
-        /**
-         * @description Why a response is over.
-         * @enum {string}
-         */
-        UiFinishReason: "stop" | "tool-calls" | "interrupted" | "other";
         /** @description A message, as a client has it. */
         UiMessage: {
             /** @description Its id. Default: `""`. */
@@ -5925,258 +6441,16 @@ export interface components {
             /** @description What the server added to it. */
             metadata?: Record<string, never> | null;
         };
-        /** @description A chunk of the stream. */
-        UiMessageChunk: {
-            /** @description The message of the agent. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description What the server adds to the message. */
-            message_metadata: components["schemas"]["UiMessageMetadata"];
-            /** @enum {string} */
-            type: "start";
-        } | {
-            /** @description Why. */
-            finish_reason: components["schemas"]["UiFinishReason"];
-            /** @description What the server adds to the message. */
-            message_metadata: components["schemas"]["UiMessageMetadata"];
-            /** @enum {string} */
-            type: "finish";
-        } | {
-            /** @description One sentence for a person. */
-            error_text: string;
-            /** @enum {string} */
-            type: "error";
-        } | {
-            /** @enum {string} */
-            type: "start-step";
-        } | {
-            /** @enum {string} */
-            type: "finish-step";
-        } | {
-            /** @enum {string} */
-            type: "reset-step";
-        } | {
-            /** @description The part. */
-            id: string;
-            /** @enum {string} */
-            type: "text-start";
-        } | {
-            /** @description The part. */
-            id: string;
-            /** @description More of it. */
-            delta: string;
-            /** @enum {string} */
-            type: "text-delta";
-        } | {
-            /** @description The part. */
-            id: string;
-            /** @enum {string} */
-            type: "text-end";
-        } | {
-            /** @description The part. */
-            id: string;
-            /** @enum {string} */
-            type: "reasoning-start";
-        } | {
-            /** @description The part. */
-            id: string;
-            /** @description More of it. */
-            delta: string;
-            /** @enum {string} */
-            type: "reasoning-delta";
-        } | {
-            /** @description The part. */
-            id: string;
-            /** @enum {string} */
-            type: "reasoning-end";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The tool. */
-            tool_name: string;
-            /** @description Always true: clients need no types of our tools. */
-            dynamic: boolean;
-            /** @description Always true: the server runs the tool. */
-            provider_executed: boolean;
-            /** @enum {string} */
-            type: "tool-input-start";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description More of the JSON text. */
-            input_text_delta: string;
-            /** @enum {string} */
-            type: "tool-input-delta";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The tool. */
-            tool_name: string;
-            /** @description The arguments. */
-            input: Record<string, never>;
-            /** @description Always true. */
-            dynamic: boolean;
-            /** @description Always true. */
-            provider_executed: boolean;
-            tool_metadata?: components["schemas"]["UiToolMetadata"] | null;
-            /** @enum {string} */
-            type: "tool-input-available";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The result. */
-            output: Record<string, never>;
-            /** @description Always true. */
-            dynamic: boolean;
-            /** @description Always true. */
-            provider_executed: boolean;
-            /** @description Whether another output replaces this one. */
-            preliminary?: boolean;
-            tool_metadata?: components["schemas"]["UiToolMetadata"] | null;
-            /** @enum {string} */
-            type: "tool-output-available";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The text that the model gets. */
-            error_text: string;
-            /** @description Always true. */
-            dynamic: boolean;
-            /** @description Always true. */
-            provider_executed: boolean;
-            tool_metadata?: components["schemas"]["UiToolMetadata"] | null;
-            /** @enum {string} */
-            type: "tool-output-error";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @enum {string} */
-            type: "tool-output-denied";
-        } | {
-            /** @description The question. */
-            approval_id: string;
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The exact command, and why a person is asked. */
-            reason: string;
-            approval_descriptor?: components["schemas"]["UiApprovalDescriptor"] | null;
-            /** @enum {string} */
-            type: "tool-approval-request";
-        } | {
-            /** @description The question. */
-            approval_id: string;
-            /** @description Whether the call may run. */
-            approved: boolean;
-            /** @description Why. */
-            reason?: string | null;
-            /** @enum {string} */
-            type: "tool-approval-response";
-        } | {
-            /** @description The message. */
-            id: components["schemas"]["MessageId"];
-            /** @description Its parts. */
-            parts: components["schemas"]["UiUserPart"][];
-            /** @enum {string} */
-            type: "steering-message";
-        } | {
-            /** @description Always true. */
-            transient: boolean;
-            /** @description The update. */
-            data: components["schemas"]["UiToolProgress"];
-            /** @enum {string} */
-            type: "data-tool-progress";
-        } | {
-            /** @description Always the same: a new plan replaces the old one. */
-            id: string;
-            /** @description The plan. */
-            data: components["schemas"]["UiPlan"];
-            /** @enum {string} */
-            type: "data-plan";
-        } | {
-            /** @description The notice. */
-            data: components["schemas"]["UiNotice"];
-            /** @enum {string} */
-            type: "data-notice";
-        };
-        /** @description What the server adds to a message. */
-        UiMessageMetadata: {
-            /** @description The turn that the message belongs to: `POST /v1/chat/{id}/stop` takes it. */
-            streamId?: string | null;
-            /** @description The model, by its name in the configuration. */
-            model?: string | null;
-            /**
-             * Format: int64
-             * @description The last event of the conversation's log that the message shows: a response that waited for a person continues
-             *     after it.
-             */
-            seq?: number | null;
-            createdAt?: components["schemas"]["Timestamp"] | null;
-            usage?: components["schemas"]["ModelUsage"] | null;
-        };
-        /** @description Something that the server did and readers should know. */
-        UiNotice: {
-            /** @description One sentence. */
-            text: string;
-        };
-        /** @description The plan of the agent. */
-        UiPlan: {
-            /** @description All steps. */
-            plan: components["schemas"]["PlanStep"][];
-            /** @description Why it changed. */
-            explanation?: string | null;
-        };
         /**
          * @description How much of the output of running calls is sent.
          * @enum {string}
          */
         UiProgressMode: "full" | "tail" | "none";
-        /** @description Where the output of a call is. */
-        UiToolMetadata: {
-            /** @description Its executions: `GET /v1/executions/{id}/events` follows the output of one. */
-            executionIds: components["schemas"]["ExecutionId"][];
-            childId?: components["schemas"]["ConversationId"] | null;
-        };
-        /** @description Output of a running call. */
-        UiToolProgress: {
-            /** @description The call. */
-            toolCallId: string;
-            /** @description The execution. */
-            executionId: components["schemas"]["ExecutionId"];
-            /** @description `stdout`, `stderr` or `status`. */
-            type: string;
-            /** @description The text that follows the earlier text; or the state of the call. */
-            content: string;
-            /**
-             * Format: int64
-             * @description The last event of the execution's log that it shows.
-             */
-            seq: number;
-            /**
-             * Format: int64
-             * @description When it happened, in milliseconds since 1970-01-01T00:00:00Z.
-             */
-            timestamp: number;
-        };
         /**
          * @description Why a client sends its messages.
          * @enum {string}
          */
         UiTrigger: "submit-message" | "regenerate-message";
-        /** @description A part of a message of a person. */
-        UiUserPart: {
-            /** @description The text. */
-            text: string;
-            /** @enum {string} */
-            type: "text";
-        } | {
-            /** @description For example `image/png`. */
-            media_type: string;
-            /** @description Its URL. */
-            url: string;
-            /** @description Its name. */
-            filename: string;
-            /** @enum {string} */
-            type: "file";
-        };
         /** @description The contents of an unpacked archive. */
         UnpackedArchive: {
             /**
@@ -6834,13 +7108,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the UI message stream */
+            /** @description the UI message stream: chunks of the AI SDK as events */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["UiMessageChunk"];
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7023,13 +7297,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the UI message stream */
+            /** @description the UI message stream: chunks of the AI SDK as events */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["UiMessageChunk"];
+                    "text/event-stream": string;
                 };
             };
             /** @description no turn runs */

@@ -7,9 +7,10 @@ use serde_json::Value;
 use utoipa::openapi::{Deprecated, OpenApi, Ref, RefOr, Response, Schema};
 
 use super::SHARED_RESPONSES;
+use super::merge::merge_variants;
 use super::schemas::{for_each, operations};
 
-const SCHEMAS: &str = "#/components/schemas/";
+pub(super) const SCHEMAS: &str = "#/components/schemas/";
 
 /// Completes the document of all routes.
 pub(crate) fn complete(document: &mut OpenApi) {
@@ -19,6 +20,7 @@ pub(crate) fn complete(document: &mut OpenApi) {
     }
     refer_to_copies(document);
     rename_schemas(document);
+    merge_variants(document);
     name_inner_objects(document);
     describe_defaults(document);
     describe_responses(document);

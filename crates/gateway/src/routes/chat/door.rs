@@ -20,7 +20,7 @@ use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path, Query};
 use crate::http::openapi::{Common, Conflict, LastEventId, NotFound, TakesJson, WritesFiles};
 use crate::state::Gateway;
-use crate::streams::ui_messages::{Chunk, ProgressMode, ui_response};
+use crate::streams::ui_messages::{ProgressMode, ui_response};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(send)).routes(routes!(stream)).routes(routes!(stop))
@@ -35,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[utoipa::path(post, path = "/v1/chat", operation_id = "sendUiMessage", tag = "chat",
     request_body = ChatRequest,
     responses(
-        (status = 200, description = "the UI message stream", content_type = "text/event-stream", body = Chunk),
+        (status = 200, description = "the UI message stream: chunks of the AI SDK as events", content_type = "text/event-stream", body = String),
         Common, NotFound, Conflict, TakesJson, WritesFiles,
 ))]
 async fn send(
@@ -68,7 +68,7 @@ struct StreamQuery {
 #[utoipa::path(get, path = "/v1/chat/{id}/stream", operation_id = "resumeUiStream", tag = "chat",
     params(("id" = String, Path, description = "the conversation"), LastEventId, StreamQuery),
     responses(
-        (status = 200, description = "the UI message stream", content_type = "text/event-stream", body = Chunk),
+        (status = 200, description = "the UI message stream: chunks of the AI SDK as events", content_type = "text/event-stream", body = String),
         (status = 204, description = "no turn runs"),
         Common, NotFound,
 ))]

@@ -5,11 +5,9 @@ use headwater_protocol::conversation::{ConversationId, MessageId, ModelUsage, Pl
 use headwater_protocol::{ExecutionId, api::Timestamp};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 /// A chunk of the stream.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = UiMessageChunk)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(crate) enum Chunk {
     /// A response begins.
@@ -96,7 +94,6 @@ pub(crate) enum Chunk {
         /// The tool.
         tool_name: String,
         /// The arguments.
-        #[schema(value_type = Object)]
         input: Value,
         /// Always true.
         dynamic: bool,
@@ -111,7 +108,6 @@ pub(crate) enum Chunk {
         /// The call.
         tool_call_id: String,
         /// The result.
-        #[schema(value_type = Object)]
         output: Value,
         /// Always true.
         dynamic: bool,
@@ -197,8 +193,7 @@ pub(crate) enum Chunk {
 }
 
 /// Why a response is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = UiFinishReason)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FinishReason {
     /// The agent has answered.
@@ -212,8 +207,7 @@ pub(crate) enum FinishReason {
 }
 
 /// What the server adds to a message.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = UiMessageMetadata)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Metadata {
     /// The turn that the message belongs to: `POST /v1/chat/{id}/stop` takes it.
@@ -235,8 +229,7 @@ pub(crate) struct Metadata {
 }
 
 /// Where the output of a call is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = UiToolMetadata)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToolMetadata {
     /// Its executions: `GET /v1/executions/{id}/events` follows the output of one.
@@ -247,8 +240,7 @@ pub(crate) struct ToolMetadata {
 }
 
 /// What a person is asked besides this one call.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = UiApprovalDescriptor)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalDescriptor {
     /// The rule in words.
@@ -256,8 +248,7 @@ pub(crate) struct ApprovalDescriptor {
 }
 
 /// A part of a message of a person.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = UiUserPart)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(crate) enum UserPart {
     /// Text.
@@ -277,8 +268,7 @@ pub(crate) enum UserPart {
 }
 
 /// Output of a running call.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = UiToolProgress)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Progress {
     /// The call.
@@ -296,8 +286,7 @@ pub(crate) struct Progress {
 }
 
 /// The plan of the agent.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = UiPlan)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Plan {
     /// All steps.
     pub(crate) plan: Vec<PlanStep>,
@@ -307,8 +296,7 @@ pub(crate) struct Plan {
 }
 
 /// Something that the server did and readers should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = UiNotice)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Notice {
     /// One sentence.
     pub(crate) text: String,

@@ -3,7 +3,6 @@
 use headwater_protocol::conversation::{ToolCallState, ToolOutput};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use super::chunk::{Chunk, ToolMetadata};
 
@@ -19,8 +18,7 @@ pub(crate) struct CallEnd {
 }
 
 /// The result of a call that ran a program.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = UiCommandOutput)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct CommandOutput {
     /// `running` until the program has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
