@@ -349,283 +349,6 @@ class Conversation(TypedDict):
     excerpt: NotRequired[str | None]
 
 
-class MessageAddedConversationEvent(TypedDict):
-    """A message was added, and its branch is the current one. That of a person is complete; that of the agent grows by the events that follow."""
-
-    # The message.
-    message: Message
-    type: Literal['message_added']
-
-
-class BranchSelectedConversationEvent(TypedDict):
-    """Another branch became the current one: the one that ends with this message."""
-
-    # The last message of the branch.
-    message_id: MessageId
-    type: Literal['branch_selected']
-
-
-class TurnStartedConversationEvent(TypedDict):
-    """The agent began to work on the current branch."""
-
-    # Unique in the conversation.
-    turn_id: str
-    # The model, by its name in the configuration; none for a turn without a model.
-    model: NotRequired[str | None]
-    type: Literal['turn_started']
-
-
-class StepStartedConversationEvent(TypedDict):
-    """The model is called. `attempt` is above 1 if an earlier call for the same step failed."""
-
-    # The message that the step adds to.
-    message_id: MessageId
-    # Which step of the turn, from 1.
-    step: int
-    # Which attempt, from 1.
-    attempt: int
-    type: Literal['step_started']
-
-
-class StepDiscardedConversationEvent(TypedDict):
-    """The call of the model broke off. Everything that the step has added is void."""
-
-    # The message of the step.
-    message_id: MessageId
-    # One sentence.
-    reason: str
-    type: Literal['step_discarded']
-
-
-class TextStartedConversationEvent(TypedDict):
-    """A text begins."""
-
-    # The message.
-    message_id: MessageId
-    # The part.
-    part_id: str
-    # Whether it is reasoning.
-    reasoning: NotRequired[bool]
-    type: Literal['text_started']
-
-
-class TextDeltaConversationEvent(TypedDict):
-    """A text goes on."""
-
-    # The message.
-    message_id: MessageId
-    # The part.
-    part_id: str
-    # More of it.
-    text: str
-    type: Literal['text_delta']
-
-
-class TextEndedConversationEvent(TypedDict):
-    """A text is complete. From here on the log needs its deltas no more."""
-
-    # The message.
-    message_id: MessageId
-    # The part.
-    part_id: str
-    # Whether it is reasoning.
-    reasoning: NotRequired[bool]
-    # The whole text.
-    text: str
-    # What the provider wants to get back.
-    opaque: NotRequired[Any]
-    type: Literal['text_ended']
-
-
-class ToolCallStartedConversationEvent(TypedDict):
-    """The model begins to call a tool."""
-
-    # The message.
-    message_id: MessageId
-    # The call.
-    tool_call_id: str
-    # The name of the tool.
-    tool: str
-    type: Literal['tool_call_started']
-
-
-class ToolCallDeltaConversationEvent(TypedDict):
-    """The arguments go on."""
-
-    # The call.
-    tool_call_id: str
-    # More of the arguments, as JSON text.
-    text: str
-    type: Literal['tool_call_delta']
-
-
-class ToolCallReadyConversationEvent(TypedDict):
-    """The arguments are complete."""
-
-    # The message.
-    message_id: MessageId
-    # The call.
-    tool_call_id: str
-    # The name of the tool.
-    tool: str
-    # The arguments; a text if they are not JSON.
-    input: Any
-    type: Literal['tool_call_ready']
-
-
-class ToolCallRunningConversationEvent(TypedDict):
-    """The tool runs."""
-
-    # The call.
-    tool_call_id: str
-    execution_id: NotRequired[ExecutionId | None]
-    child_id: NotRequired[ConversationId | None]
-    type: Literal['tool_call_running']
-
-
-class ApprovalRequestedConversationEvent(TypedDict):
-    """A person is asked for consent."""
-
-    # The call.
-    tool_call_id: str
-    # The question.
-    approval: Approval
-    type: Literal['approval_requested']
-
-
-class ApprovalAnsweredConversationEvent(TypedDict):
-    """A person has decided."""
-
-    # The call.
-    tool_call_id: str
-    # The question.
-    approval_id: str
-    # The decision.
-    decision: ApprovalDecision
-    # Why.
-    reason: NotRequired[str | None]
-    # Who decided.
-    by: NotRequired[str | None]
-    type: Literal['approval_answered']
-
-
-class InputRequestedConversationEvent(TypedDict):
-    """The agent asks a person something."""
-
-    # The call.
-    tool_call_id: str
-    # The questions.
-    questions: list[InputQuestion]
-    type: Literal['input_requested']
-
-
-class InputAnsweredConversationEvent(TypedDict):
-    """A person has answered."""
-
-    # The call.
-    tool_call_id: str
-    # The answers.
-    answers: list[Answer]
-    type: Literal['input_answered']
-
-
-class ToolCallEndedConversationEvent(TypedDict):
-    """A tool call ended."""
-
-    # The call.
-    tool_call_id: str
-    # How: an end of [`ToolCallState`](super::ToolCallState).
-    state: ToolCallState
-    # The result.
-    output: ToolCallOutput
-    # The executions that it started or shows.
-    execution_ids: NotRequired[list[ExecutionId]]
-    type: Literal['tool_call_ended']
-
-
-class PlanUpdatedConversationEvent(TypedDict):
-    """The plan of the agent changed."""
-
-    # All steps.
-    plan: list[PlanStep]
-    # Why.
-    explanation: NotRequired[str | None]
-    type: Literal['plan_updated']
-
-
-class NoticedConversationEvent(TypedDict):
-    """Something that readers of a message should know."""
-
-    # The message.
-    message_id: MessageId
-    # One sentence.
-    text: str
-    type: Literal['noticed']
-
-
-class StepEndedConversationEvent(TypedDict):
-    """The model has finished a step."""
-
-    # The message.
-    message_id: MessageId
-    usage: NotRequired[ModelUsage | None]
-    type: Literal['step_ended']
-
-
-class TurnEndedConversationEvent(TypedDict):
-    """The agent stopped working."""
-
-    # The turn.
-    turn_id: str
-    # How.
-    outcome: TurnOutcome
-    # What went wrong, for a person.
-    error: NotRequired[str | None]
-    type: Literal['turn_ended']
-
-
-class MessageQueuedConversationEvent(TypedDict):
-    """A message arrived during a turn."""
-
-    # The id that it will have.
-    message_id: MessageId
-    # What it consists of.
-    parts: list[Part]
-    # Who sent it.
-    author: NotRequired[str | None]
-    # When the agent gets it.
-    delivery: Delivery
-    type: Literal['message_queued']
-
-
-class MessageUnqueuedConversationEvent(TypedDict):
-    """A message that waited was withdrawn. One that reaches the agent is added instead."""
-
-    # The message.
-    message_id: MessageId
-    type: Literal['message_unqueued']
-
-
-class CompactedConversationEvent(TypedDict):
-    """The messages up to this one are given to the model as a summary from now on. They stay in the log."""
-
-    # The last message of the current branch that the summary covers.
-    message_id: MessageId
-    # The summary.
-    summary: str
-    type: Literal['compacted']
-
-
-class TitleChangedConversationEvent(TypedDict):
-    """The conversation got another title."""
-
-    # The title.
-    title: str
-    # Where it is from.
-    source: NotRequired[TitleSource]
-    type: Literal['title_changed']
-
-
 class ConversationPage(TypedDict):
     """A page of a list."""
 
@@ -2845,19 +2568,6 @@ class TextFile(TypedDict):
     etag: str
 
 
-class TextPart(TypedDict):
-    """Text that may still arrive."""
-
-    # Unique in its message; empty in messages of people.
-    part_id: NotRequired[str]
-    # The text so far.
-    text: str
-    # Whether more may follow.
-    is_streaming: NotRequired[bool]
-    # What the provider wants to get back with this part: a signature, or encrypted reasoning.
-    opaque: NotRequired[Any]
-
-
 class Ticket(TypedDict):
     """A ticket, for `?token=`."""
 
@@ -2914,31 +2624,6 @@ class TokenRequest(TypedDict):
     expires_in_ms: NotRequired[int | None]
     # The owner of the token; only operators may name others.
     owner: NotRequired[str | None]
-
-
-class ToolCall(TypedDict):
-    """A call of a tool."""
-
-    # Unique in its conversation.
-    tool_call_id: str
-    # The name of the tool.
-    tool: str
-    # Where it stands.
-    state: ToolCallState
-    # The arguments as the model has written them so far.
-    input_text: NotRequired[str]
-    # The arguments.
-    input: NotRequired[Any]
-    # The executions that it started or shows, whose output is read live.
-    execution_ids: NotRequired[list[ExecutionId]]
-    approval: NotRequired[Approval | None]
-    input_request: NotRequired[InputRequest | None]
-    child_id: NotRequired[ConversationId | None]
-    output: NotRequired[ToolCallOutput | None]
-    # When it began to run.
-    started_at_ms: NotRequired[int | None]
-    # When it ended.
-    ended_at_ms: NotRequired[int | None]
 
 
 class ToolCallOutput(TypedDict):
@@ -3135,6 +2820,13 @@ class UiMessage(TypedDict):
     metadata: NotRequired[dict[str, Any] | None]
 
 
+class UiMessageEvent(TypedDict):
+    """An event of a UI message stream."""
+
+    # A chunk of the AI SDK 7 as JSON; at the end `[DONE]`.
+    data: str
+
+
 class UnpackedArchive(TypedDict):
     """The contents of an unpacked archive."""
 
@@ -3268,9 +2960,6 @@ Command: TypeAlias = "ArgvCommand | ShellCommand | CodeCommand"
 
 # A conversation with its messages.
 ConversationDetail: TypeAlias = "Any"
-
-# An event of a conversation.
-ConversationEvent: TypeAlias = "MessageAddedConversationEvent | BranchSelectedConversationEvent | TurnStartedConversationEvent | StepStartedConversationEvent | StepDiscardedConversationEvent | TextStartedConversationEvent | TextDeltaConversationEvent | TextEndedConversationEvent | ToolCallStartedConversationEvent | ToolCallDeltaConversationEvent | ToolCallReadyConversationEvent | ToolCallRunningConversationEvent | ApprovalRequestedConversationEvent | ApprovalAnsweredConversationEvent | InputRequestedConversationEvent | InputAnsweredConversationEvent | ToolCallEndedConversationEvent | PlanUpdatedConversationEvent | NoticedConversationEvent | StepEndedConversationEvent | TurnEndedConversationEvent | MessageQueuedConversationEvent | MessageUnqueuedConversationEvent | CompactedConversationEvent | TitleChangedConversationEvent"
 
 # The id of a conversation: `cnv_` and 32 hexadecimal digits, or what its creator chose.
 ConversationId: TypeAlias = "str"

@@ -2784,216 +2784,6 @@ export interface components {
             /** @description Messages that wait for the agent. */
             queue: components["schemas"]["QueuedMessage"][];
         };
-        /** @description An event of a conversation. */
-        ConversationEvent: {
-            /** @description The message. */
-            message: components["schemas"]["Message"];
-            /** @enum {string} */
-            type: "message_added";
-        } | {
-            /** @description The last message of the branch. */
-            message_id: components["schemas"]["MessageId"];
-            /** @enum {string} */
-            type: "branch_selected";
-        } | {
-            /** @description Unique in the conversation. */
-            turn_id: string;
-            /** @description The model, by its name in the configuration; none for a turn without a model. */
-            model?: string | null;
-            /** @enum {string} */
-            type: "turn_started";
-        } | {
-            /** @description The message that the step adds to. */
-            message_id: components["schemas"]["MessageId"];
-            /**
-             * Format: int32
-             * @description Which step of the turn, from 1.
-             */
-            step: number;
-            /**
-             * Format: int32
-             * @description Which attempt, from 1.
-             */
-            attempt: number;
-            /** @enum {string} */
-            type: "step_started";
-        } | {
-            /** @description The message of the step. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description One sentence. */
-            reason: string;
-            /** @enum {string} */
-            type: "step_discarded";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description The part. */
-            part_id: string;
-            /** @description Whether it is reasoning. */
-            reasoning?: boolean;
-            /** @enum {string} */
-            type: "text_started";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description The part. */
-            part_id: string;
-            /** @description More of it. */
-            text: string;
-            /** @enum {string} */
-            type: "text_delta";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description The part. */
-            part_id: string;
-            /** @description Whether it is reasoning. */
-            reasoning?: boolean;
-            /** @description The whole text. */
-            text: string;
-            /** @description What the provider wants to get back. */
-            opaque?: unknown;
-            /** @enum {string} */
-            type: "text_ended";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The name of the tool. */
-            tool: string;
-            /** @enum {string} */
-            type: "tool_call_started";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description More of the arguments, as JSON text. */
-            text: string;
-            /** @enum {string} */
-            type: "tool_call_delta";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The name of the tool. */
-            tool: string;
-            /** @description The arguments; a text if they are not JSON. */
-            input: unknown;
-            /** @enum {string} */
-            type: "tool_call_ready";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            execution_id?: components["schemas"]["ExecutionId"] | null;
-            child_id?: components["schemas"]["ConversationId"] | null;
-            /** @enum {string} */
-            type: "tool_call_running";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The question. */
-            approval: components["schemas"]["Approval"];
-            /** @enum {string} */
-            type: "approval_requested";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The question. */
-            approval_id: string;
-            /** @description The decision. */
-            decision: components["schemas"]["ApprovalDecision"];
-            /** @description Why. */
-            reason?: string | null;
-            /** @description Who decided. */
-            by?: string | null;
-            /** @enum {string} */
-            type: "approval_answered";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The questions. */
-            questions: components["schemas"]["InputQuestion"][];
-            /** @enum {string} */
-            type: "input_requested";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description The answers. */
-            answers: components["schemas"]["Answer"][];
-            /** @enum {string} */
-            type: "input_answered";
-        } | {
-            /** @description The call. */
-            tool_call_id: string;
-            /** @description How: an end of [`ToolCallState`](super::ToolCallState). */
-            state: components["schemas"]["ToolCallState"];
-            /** @description The result. */
-            output: components["schemas"]["ToolCallOutput"];
-            /** @description The executions that it started or shows. */
-            execution_ids?: components["schemas"]["ExecutionId"][];
-            /** @enum {string} */
-            type: "tool_call_ended";
-        } | {
-            /** @description All steps. */
-            plan: components["schemas"]["PlanStep"][];
-            /** @description Why. */
-            explanation?: string | null;
-            /** @enum {string} */
-            type: "plan_updated";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description One sentence. */
-            text: string;
-            /** @enum {string} */
-            type: "noticed";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            usage?: components["schemas"]["ModelUsage"] | null;
-            /** @enum {string} */
-            type: "step_ended";
-        } | {
-            /** @description The turn. */
-            turn_id: string;
-            /** @description How. */
-            outcome: components["schemas"]["TurnOutcome"];
-            /** @description What went wrong, for a person. */
-            error?: string | null;
-            /** @enum {string} */
-            type: "turn_ended";
-        } | {
-            /** @description The id that it will have. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description What it consists of. */
-            parts: components["schemas"]["Part"][];
-            /** @description Who sent it. */
-            author?: string | null;
-            /** @description When the agent gets it. */
-            delivery: components["schemas"]["Delivery"];
-            /** @enum {string} */
-            type: "message_queued";
-        } | {
-            /** @description The message. */
-            message_id: components["schemas"]["MessageId"];
-            /** @enum {string} */
-            type: "message_unqueued";
-        } | {
-            /** @description The last message of the current branch that the summary covers. */
-            message_id: components["schemas"]["MessageId"];
-            /** @description The summary. */
-            summary: string;
-            /** @enum {string} */
-            type: "compacted";
-        } | {
-            /** @description The title. */
-            title: string;
-            /** @description Where it is from. */
-            source?: components["schemas"]["TitleSource"];
-            /** @enum {string} */
-            type: "title_changed";
-        };
         /**
          * @description The id of a conversation: `cnv_` and 32 hexadecimal digits, or what its creator chose.
          * @example cnv_0123456789abcdef0123456789abcdef
@@ -6019,17 +5809,6 @@ export interface components {
             /** @description Identifies this version of the file. */
             etag: string;
         };
-        /** @description Text that may still arrive. */
-        TextPart: {
-            /** @description Unique in its message; empty in messages of people. */
-            part_id?: string;
-            /** @description The text so far. */
-            text: string;
-            /** @description Whether more may follow. */
-            is_streaming?: boolean;
-            /** @description What the provider wants to get back with this part: a signature, or encrypted reasoning. */
-            opaque?: unknown;
-        };
         /**
          * @description A ticket, for `?token=`.
          * @example {
@@ -6139,35 +5918,6 @@ export interface components {
          */
         ToolArguments: {
             [key: string]: unknown;
-        };
-        /** @description A call of a tool. */
-        ToolCall: {
-            /** @description Unique in its conversation. */
-            tool_call_id: string;
-            /** @description The name of the tool. */
-            tool: string;
-            /** @description Where it stands. */
-            state: components["schemas"]["ToolCallState"];
-            /** @description The arguments as the model has written them so far. */
-            input_text?: string;
-            /** @description The arguments. */
-            input?: unknown;
-            /** @description The executions that it started or shows, whose output is read live. */
-            execution_ids?: components["schemas"]["ExecutionId"][];
-            approval?: components["schemas"]["Approval"] | null;
-            input_request?: components["schemas"]["InputRequest"] | null;
-            child_id?: components["schemas"]["ConversationId"] | null;
-            output?: components["schemas"]["ToolCallOutput"] | null;
-            /**
-             * Format: int64
-             * @description When it began to run.
-             */
-            started_at_ms?: number | null;
-            /**
-             * Format: int64
-             * @description When it ended.
-             */
-            ended_at_ms?: number | null;
         };
         /** @description The result of a tool call. */
         ToolCallOutput: {
@@ -6440,6 +6190,11 @@ export interface components {
             parts?: Record<string, never>[];
             /** @description What the server added to it. */
             metadata?: Record<string, never> | null;
+        };
+        /** @description An event of a UI message stream. */
+        UiMessageEvent: {
+            /** @description A chunk of the AI SDK 7 as JSON; at the end `[DONE]`. */
+            data: string;
         };
         /**
          * @description How much of the output of running calls is sent.
@@ -7114,7 +6869,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["UiMessageEvent"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7303,7 +7058,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["UiMessageEvent"];
                 };
             };
             /** @description no turn runs */

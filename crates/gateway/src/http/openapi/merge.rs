@@ -1,16 +1,36 @@
 //! Variants of an enum as plain objects: a generator of clients knows no `allOf` in a `oneOf`, and no `allOf` of a `oneOf`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use utoipa::openapi::schema::{AllOf, Object, OneOf};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
 use super::complete::SCHEMAS;
+use super::schemas::for_each;
 
 type Schemas = BTreeMap<String, RefOr<Schema>>;
 
-/// Merges the parts of variants, and those of structs that contain an enum.
+/// Merges the parts of variants, and those of structs that contain an enum. What nothing else refers to is left out.
 pub(super) fn merge_variants(document: &mut OpenApi) {
+    let before = referred(document);
+    merge(document);
+    let after = referred(document);
+    let schemas = &mut document.components.get_or_insert_default().schemas;
+    schemas.retain(|name, _| after.contains(name) || !before.contains(name));
+}
+
+/// The names of the schemas that something refers to.
+fn referred(document: &mut OpenApi) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for_each(document, &mut |schema| {
+        if let RefOr::Ref(reference) = schema {
+            names.extend(reference.ref_location.strip_prefix(SCHEMAS).map(str::to_owned));
+        }
+    });
+    names
+}
+
+fn merge(document: &mut OpenApi) {
     let schemas = &mut document.components.get_or_insert_default().schemas;
     let known: Schemas = schemas.iter().map(|(name, schema)| (name.clone(), schema.clone())).collect();
     for schema in schemas.values_mut() {

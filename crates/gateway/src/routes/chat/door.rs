@@ -35,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[utoipa::path(post, path = "/v1/chat", operation_id = "sendUiMessage", tag = "chat",
     request_body = ChatRequest,
     responses(
-        (status = 200, description = "the UI message stream: chunks of the AI SDK as events", content_type = "text/event-stream", body = String),
+        (status = 200, description = "the UI message stream: chunks of the AI SDK as events", content_type = "text/event-stream", body = UiMessageEvent),
         Common, NotFound, Conflict, TakesJson, WritesFiles,
 ))]
 async fn send(
@@ -68,7 +68,7 @@ struct StreamQuery {
 #[utoipa::path(get, path = "/v1/chat/{id}/stream", operation_id = "resumeUiStream", tag = "chat",
     params(("id" = String, Path, description = "the conversation"), LastEventId, StreamQuery),
     responses(
-        (status = 200, description = "the UI message stream: chunks of the AI SDK as events", content_type = "text/event-stream", body = String),
+        (status = 200, description = "the UI message stream: chunks of the AI SDK as events", content_type = "text/event-stream", body = UiMessageEvent),
         (status = 204, description = "no turn runs"),
         Common, NotFound,
 ))]
@@ -92,6 +92,14 @@ async fn stream(
         Some(stream) => ui_response(&gateway, stream),
         None => StatusCode::NO_CONTENT.into_response(),
     })
+}
+
+/// An event of a UI message stream.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes what `ui_response` writes")]
+struct UiMessageEvent {
+    /// A chunk of the AI SDK 7 as JSON; at the end `[DONE]`.
+    data: String,
 }
 
 /// Which response is to be stopped.
