@@ -120,7 +120,8 @@ async fn many_readers_that_reconnect_anywhere_see_the_same_conversation_as_it_is
     };
     let (readers, ()) = tokio::join!(join_all(readers), releases);
     let stored = talk.folded().await?;
-    ensure!(stored.last_seq > 10, "{}", stored.last_seq);
+    // More than any reader takes at once. How many deltas there are depends on the time that appends take.
+    ensure!(stored.last_seq > 6, "{}", stored.last_seq);
     for reader in readers {
         let reader = reader?;
         ensure!(reader.folded == stored, "{:#?}", reader.folded);
