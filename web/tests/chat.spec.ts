@@ -195,7 +195,7 @@ test('finds, renames, archives and deletes conversations', async ({ app }) => {
 test('saves a conversation as a file', async ({ app }) => {
   await begin(app, 'say hello to the file');
   await ended(app);
-  await app.getByRole('banner').getByRole('button', { name: 'More' }).click();
+  await app.getByRole('button', { name: 'More', exact: true }).click();
   const saved = app.waitForEvent('download');
   await app.getByRole('menuitem', { name: 'Export as Markdown' }).click();
   const file = await saved;
