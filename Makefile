@@ -11,7 +11,8 @@ PROFILE ?= dev
 BUILD_ALL = $(CARGO) build --workspace --all-targets
 # The suites of other clients mostly wait for the server and the network: two at a time.
 CLIENTS = 'schemathesis: scripts/test-openapi.sh' 'JavaScript clients: scripts/test-js.sh' \
-	'SDKs: scripts/test-sdk.sh' 'MCP SDK: scripts/test-mcp.sh' 'generated clients: scripts/test-openapi-clients.sh'
+	'SDKs: scripts/test-sdk.sh' 'MCP SDK: scripts/test-mcp.sh' 'generated clients: scripts/test-openapi-clients.sh' \
+	'a real model: scripts/test-model.sh'
 # The title of a stage, with the time: the log of CI shows what takes long.
 stage    = echo "== $(1) == $$(date -u +%T)" &&
 folder   = $(if $(filter dev,$(1)),debug,$(1))

@@ -82,5 +82,5 @@ of() {
     esac
 }
 
-[ $# -gt 0 ] || set -- js mcp schemathesis openapi sdk
+[ $# -gt 0 ] || set -- js mcp schemathesis openapi sdk model
 for suite in "$@"; do of "$suite"; done
