@@ -133,6 +133,7 @@ test('says what failed and goes on', async ({ app }) => {
 test('is used by keyboard alone, and keeps a draft over a reload', async ({ app }) => {
   // The start page would take the keys into its code.
   await app.goto('/history');
+  await expect(app.getByRole('heading', { name: 'History' })).toBeVisible();
   await app.keyboard.press('g');
   await app.keyboard.press('c');
   await expect(box(app)).toBeFocused();

@@ -123,11 +123,15 @@ test('follows the end unless the reader scrolled up', async ({ app, server }) =>
   await log(app).hover();
   await app.mouse.wheel(0, -2000);
   await expect(row(app, /^500$/)).toBeHidden();
-  const top = await app.locator('[data-row] .text').first().textContent();
+  const first = (): Promise<string | null> => app.locator('[data-row] .text').first().textContent();
+  // The rows follow the wheel a moment later.
+  let top = await first();
+  const rests = async (): Promise<boolean> => top === (top = await first());
+  await expect.poll(rests, { intervals: [300] }).toBe(true);
   await go(server, id);
   const pill = app.getByRole('button', { name: '100 lines below' });
   await expect(pill).toBeVisible();
-  expect(await app.locator('[data-row] .text').first().textContent()).toBe(top);
+  expect(await first()).toBe(top);
   await pill.click();
   await expect(row(app, /^600$/)).toBeVisible();
   await go(server, id);
