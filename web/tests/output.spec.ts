@@ -116,6 +116,18 @@ test('continues after a reload and after the server was killed, with every line 
   expect(await allLines(app)).toEqual(Array.from({ length: 1500 }, (_, i) => `line ${i}`));
 });
 
+test('a page that draws as soon as it begins shows the end of what a quiet program has printed', async ({
+  app,
+  server,
+}) => {
+  const { id } = await shell(server, 'seq 1 500; read x', { stdin: 'open' });
+  await app.addInitScript(() => {
+    performance.now = () => 1;
+  });
+  await app.goto(`/executions/${id}`);
+  await expect(row(app, /^500$/)).toBeVisible();
+});
+
 test('follows the end unless the reader scrolled up', async ({ app, server }) => {
   const { id } = await shell(server, 'seq 1 500; read x; seq 501 600; read x; seq 601 700', { stdin: 'open' });
   await app.goto(`/executions/${id}`);

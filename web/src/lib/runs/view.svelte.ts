@@ -41,9 +41,11 @@ export class ViewState {
   #height = 0;
   #position = 0;
   #scrollTop = 0;
-  #lastUp = 0;
+  /** Never: a page may draw within `UP_MS` of its beginning, from which its clock counts. */
+  #lastUp = -Infinity;
   #seen = 0;
   #frame = 0;
+  #later: ReturnType<typeof setTimeout> | undefined;
   #map: RowMap = allRows(0);
   #filtered: number[] | null = null;
   #filterVersion = -1;
@@ -77,6 +79,7 @@ export class ViewState {
     return () => {
       stop();
       cancelAnimationFrame(this.#frame);
+      clearTimeout(this.#later);
       this.search.stop();
       this.#load?.abort.abort();
     };
@@ -107,7 +110,7 @@ export class ViewState {
   }
 
   toEnd(): void {
-    this.#lastUp = 0;
+    this.#lastUp = -Infinity;
     this.#follow(true);
     this.requestDraw();
   }
@@ -148,7 +151,9 @@ export class ViewState {
     this.#map = this.#mapRows();
     const shape = this.#geometry();
     const last = geometry.lastPosition(shape);
-    const mayJump = performance.now() - this.#lastUp > UP_MS;
+    const upFor = performance.now() - this.#lastUp;
+    const mayJump = upFor > UP_MS;
+    if (this.isFollowing && !mayJump) this.#drawLater(UP_MS - upFor);
     this.#position = this.isFollowing && mayJump ? last : Math.min(this.#position, last);
     const part = geometry.slice(shape, this.#position);
     const source = this.#source();
@@ -170,6 +175,12 @@ export class ViewState {
     if (this.wrap) this.#measure(part);
     this.#place();
     this.#need(rows);
+  }
+
+  /** A program that prints nothing more asks for no draw. */
+  #drawLater(ms: number): void {
+    clearTimeout(this.#later);
+    this.#later = setTimeout(() => this.requestDraw(), ms + 1);
   }
 
   #source(): Source {
