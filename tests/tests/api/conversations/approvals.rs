@@ -61,6 +61,23 @@ async fn a_command_is_allowed_once_or_for_the_conversation_or_refused_with_a_rea
 }
 
 #[tokio::test]
+async fn nobody_is_asked_for_rights_that_a_server_cannot_give() -> Result<()> {
+    let network = json!({"network": true});
+    let ask = calls("request_permissions", &json!({"permissions": network, "reason": "to fetch"}));
+    let more = json!({
+        "cmd": "true", "sandbox_permissions": "with_additional_permissions", "additional_permissions": network,
+    });
+    let chat = Chat::new(&json!([ask, calls("exec_command", &more), {"text": "Done."}])).await?;
+    let now = chat.talk(&json!({"approval_policy": "on-request"})).await?.ask("go").await?;
+    for call in tool_calls(&now) {
+        ensure!(call["approval"].is_null(), "{call:#}");
+        ensure!(text(&call["output"]["text"]).contains("more rights than its session"), "{call:#}");
+    }
+    ensure!(states(&now) == ["failed", "failed"], "{now:#}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn only_the_owner_allows_editors_refuse_and_others_find_nothing() -> Result<()> {
     let chat = Chat::new(&json!([exec("touch a"), {"text": "Done."}])).await?;
     let talk = strict(&chat).await?;
